@@ -138,7 +138,8 @@ impl FilterForm {
             ("admitted since", &self.since),
             ("admitted before", &self.until),
         ];
-        let said = pairs.iter().filter(|(_, value)| !value.is_empty());
+        let said =
+            pairs.iter().map(|(name, value)| (name, value.trim())).filter(|(_, value)| !value.is_empty());
         let said: Vec<String> = said.map(|(name, value)| format!("{name} {value}")).collect();
         if said.is_empty() { all.to_owned() } else { said.join(", ") }
     }

@@ -63,7 +63,10 @@ pub(super) async fn show(
         // Another shard may have ids that begin or end so.
         found.retain(|one| one.id == text);
     }
-    if let [one] = found.as_slice() {
+    // What is typed in part may also be of a shard that did not answer.
+    if let [one] = found.as_slice()
+        && (one.id == text || answers.away.is_empty())
+    {
         return Ok(Redirect::to(&address(one)).into_response());
     }
     let is_cut = found.len() > PAGE;

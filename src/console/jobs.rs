@@ -83,13 +83,13 @@ async fn page(console: &Console, frame: Frame, request: FilterForm) -> Result<Pa
     let same = |_| async { Ok::<_, db::Error>(filter.clone()) };
     let mut found = lists::jobs(&reached.shards, same).await?;
     let next = found.cut(PAGE).map(|(place, ..)| request.query_behind(place));
-    let counts = match request.of_status("").is_empty() {
+    let (counts, uncounted) = match request.of_status("").is_empty() {
         true => counts(&reached.shards).await?,
-        false => Vec::new(),
+        false => (Vec::new(), Vec::new()),
     };
     Ok(Page {
         frame,
-        without: reached.without(&found.away),
+        without: reached.without(&[found.away, uncounted].concat()),
         tabs: tabs(&request, &counts),
         codes: FailureCode::ALL.iter().map(|code| code.as_str()).collect(),
         jobs: found.rows.iter().map(|(_, admitted, view)| row(view, *admitted, now)).collect(),
@@ -104,15 +104,15 @@ async fn page(console: &Console, frame: Frame, request: FilterForm) -> Result<Pa
     })
 }
 
-/// How many jobs there are of each status.
-async fn counts(shards: &[Operations]) -> Result<Vec<(&'static str, i64)>, db::Error> {
+/// How many jobs there are of each status, and the shards that did not answer.
+async fn counts(shards: &[Operations]) -> Result<(Vec<(&'static str, i64)>, Vec<u16>), db::Error> {
     let read = |shard: Operations| async move { shard.db().in_time(shard.gauges()).await };
     let read = each(shards, read).await?;
     let sum = read.of.into_iter().map(|(_, gauges)| gauges).reduce(|mut sum: Gauges, gauges| {
         sum.add(&gauges);
         sum
     });
-    Ok(sum.unwrap_or_default().jobs)
+    Ok((sum.unwrap_or_default().jobs, read.away))
 }
 
 fn tabs(form: &FilterForm, counts: &[(&'static str, i64)]) -> Vec<Tab> {

@@ -44,7 +44,6 @@ pub struct GivenToMany {
     id: String,
     order: OrderOfMany,
     action: OperatorAction,
-    filter: String,
     granted: u64,
     refused: u64,
 }
@@ -77,8 +76,7 @@ impl Operations {
             .execute(&mut *transaction)
             .await?;
         transaction.commit().await?;
-        let (filter, action) = (filter.to_owned(), action.clone());
-        Ok(GivenToMany { id, order, action, filter, granted: 0, refused: 0 })
+        Ok(GivenToMany { id, order, action: action.clone(), granted: 0, refused: 0 })
     }
 
     /// Gives the order to one job, in a transaction of its own. `None`: no such job.
@@ -98,11 +96,11 @@ impl Operations {
 
     /// Records what the order came to. An order that was interrupted keeps the count of what was found.
     pub async fn end_order(&self, given: &GivenToMany) -> Result<(), Error> {
-        let GivenToMany { filter, granted, refused, .. } = given;
-        sqlx::query(include_str!("../sql/orders/count.sql"))
+        let (granted, refused) = given.counts();
+        sqlx::query(include_str!("../sql/orders/end.sql"))
             .bind(given.order.verb())
             .bind(&given.id)
-            .bind(format!("{filter}: {granted} done, {refused} refused"))
+            .bind(format!("{granted} done, {refused} refused"))
             .execute(self.db.pool())
             .await?;
         Ok(())

@@ -97,7 +97,7 @@ async fn erasure_withdraws_a_running_job_first_and_raises_its_epoch() {
 }
 
 #[tokio::test]
-async fn the_words_of_orders_for_many_jobs_forget_an_erased_user_and_no_other() {
+async fn erasure_removes_the_user_from_the_words_of_orders_and_no_other() {
     let world = World::new().await;
     let operations = world.operations();
     let ann = world.ann.as_str();
@@ -106,12 +106,16 @@ async fn the_words_of_orders_for_many_jobs_forget_an_erased_user_and_no_other() 
         format!("user {ann}, generation 1"),
         format!("live jobs, user {ann}2"),
         format!("live jobs, user x{ann}"),
+        format!("live jobs, user {ann}:bob"),
+        format!("live jobs, user {ann}, bob"),
     ];
     for (number, words) in words.iter().enumerate() {
         let id = uuid::Uuid::from_u128(number as u128);
         let given = operations.begin_order(id, OrderOfMany::Cancel, (words, 3), &olga()).await.unwrap();
         operations.end_order(&given).await.unwrap();
     }
+    let (id, meant) = (uuid::Uuid::from_u128(99), format!("user {ann}"));
+    let running = operations.begin_order(id, OrderOfMany::Cancel, (&meant, 3), &olga()).await.unwrap();
     world.dead("c", FailureCode::InvalidJob).await;
     let order = ReplayOrder {
         filter: JobFilter { user: Some(world.ann.clone()), ..JobFilter::default() },
@@ -122,6 +126,7 @@ async fn the_words_of_orders_for_many_jobs_forget_an_erased_user_and_no_other() 
     };
     operations.start_replay(uuid::Uuid::from_u128(9), &order, &olga()).await.unwrap();
     erase(&world).await;
+    operations.end_order(&running).await.unwrap();
     let replays = operations.replay_operations(9).await.unwrap();
     assert_eq!(replays.len(), 1);
     assert_eq!(replays[0].filter, "code invalid_job, a deleted user");
@@ -134,6 +139,9 @@ async fn the_words_of_orders_for_many_jobs_forget_an_erased_user_and_no_other() 
         "live jobs, a deleted user: 0 done, 0 refused".to_owned(),
         format!("live jobs, user {ann}2: 0 done, 0 refused"),
         format!("live jobs, user x{ann}: 0 done, 0 refused"),
+        format!("live jobs, user {ann}:bob: 0 done, 0 refused"),
+        format!("live jobs, user {ann}, bob: 0 done, 0 refused"),
+        "a deleted user: 0 done, 0 refused".to_owned(),
     ];
     expected.sort_unstable();
     assert_eq!(details, expected);

@@ -1,4 +1,4 @@
--- What an order for many jobs found, or came to. It is the service's own action, of no user.
+-- What an order for many jobs found. It is the service's own action, of no user.
 update operator_actions
 set detail = $3
 where user_id = ''
