@@ -51,7 +51,6 @@ use axum::{
     routing::{get, post},
 };
 use ledger::Shards;
-use operations::Operations;
 use serde::Deserialize;
 
 use self::{fault::Fault, live::Parts, session::Sessions};
@@ -64,7 +63,7 @@ const LONGEST_FORM: usize = 64 * 1024;
 #[derive(Clone)]
 struct Console {
     /// By their numbers: lists and forms are of all of them, what belongs to a user or a job is where that is.
-    shards: Arc<[Operations]>,
+    shards: Shards,
     access: Arc<ConsoleAccess>,
     sessions: Arc<Sessions>,
     parts: Parts,
@@ -110,7 +109,7 @@ pub(crate) fn router(
     boards: Option<&str>,
 ) -> Router {
     let console = Console {
-        shards: shards.into().iter().map(Operations::new).collect(),
+        shards: shards.into(),
         access: Arc::new(access),
         sessions: Arc::new(Sessions::new(secret)),
         parts: Parts::default(),

@@ -82,7 +82,7 @@ pub(crate) async fn each_alone<T, E: ShardError, F: Future<Output = Result<T, E>
 /// The same where the answers are read together: shards that are away are named.
 ///
 /// # Errors
-/// The error of a shard, unless it is away and others answer.
+/// The error of a shard that answered with one, or of any shard when none answers.
 pub(crate) async fn each<T, E: ShardError, F: Future<Output = Result<T, E>>>(
     shards: &[Operations],
     ask: impl Fn(Operations) -> F,
@@ -127,11 +127,16 @@ impl<T> Merged<T> {
 
     /// Leaves the first `limit` rows. The last of them, if others follow.
     pub(crate) fn cut(&mut self, limit: i64) -> Option<&T> {
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let follows = self.rows.len() > limit;
-        self.rows.truncate(limit);
-        self.rows.last().filter(|_| follows)
+        cut(&mut self.rows, limit)
     }
+}
+
+/// The same of the rows of one shard.
+pub(crate) fn cut<T>(rows: &mut Vec<T>, limit: i64) -> Option<&T> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let follows = rows.len() > limit;
+    rows.truncate(limit);
+    rows.last().filter(|_| follows)
 }
 
 /// Reads a list of each shard and merges them by `order`, in which each of them is. A row has the same place wherever it is, so

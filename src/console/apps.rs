@@ -19,6 +19,7 @@ use super::{
     fault::{Fault, Undone},
     page::{Frame, render},
     paging::{read_place, write_place},
+    shards::without,
     typed::{Path, Query},
     visitor::Visitor,
     words::{Moment, query},
@@ -95,16 +96,16 @@ pub(super) async fn list(
     Query(which): Query<Which>,
 ) -> Result<Response, Fault> {
     let user = Some(which.user.trim()).filter(|user| !user.is_empty()).map(UserId::new);
-    let reached = console.reached(user.as_ref()).await?;
     let before = read_place(which.before.trim())?;
-    let apps = lists::apps::<db::Error>(&reached.shards, user.as_ref(), before.as_ref(), PAGE + 1);
+    let shards = console.shards_of(user.as_ref());
+    let apps = lists::apps::<db::Error>(&shards, user.as_ref(), before.as_ref(), PAGE + 1);
     let mut found = apps.await?;
     let next = found
         .cut(PAGE)
         .map(|last| query(&[("user", &which.user), ("before", &write_place(last.created_at, &last.id))]));
     let frame = Frame::of(visitor, "apps", "Apps").after(which.done.as_deref());
-    let without = reached.without(&found.away);
-    let apps = found.rows.into_iter().map(|app| Line::new(app, reached.now)).collect();
+    let apps = found.rows.into_iter().map(|app| Line::new(app, found.now)).collect();
+    let without = without(found.away);
     Ok(render(&Page { frame, without, which, apps, next }))
 }
 
@@ -156,7 +157,7 @@ pub(super) async fn change(
         Ok::<_, db::Error>(found)
     };
     // One of the shards has it.
-    let switched = each(&console.shards, switch).await?;
+    let switched = each(&console.all(), switch).await?;
     match switched.of.iter().any(|(_, found)| *found) {
         true => {}
         false if switched.away.is_empty() => {

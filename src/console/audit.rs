@@ -136,7 +136,7 @@ pub(super) async fn list(
         limit: PAGE + 1,
         ..ActionFilter::default()
     };
-    let mut found = lists::actions::<db::Error>(&console.shards, &filter).await?;
+    let mut found = lists::actions::<db::Error>(&console.all(), &filter).await?;
     let next = found.cut(PAGE).map(|last| {
         let place = write_place(last.created_at, &last.action_id);
         query(&[("operator", &which.operator), ("action", &which.action), ("before", &place)])

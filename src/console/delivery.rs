@@ -52,7 +52,7 @@ pub(super) async fn show(
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "webhooks", format!("Delivery {}", which.delivery));
     let frame = frame.live().after(which.done.as_deref());
-    let shard = console.of_user(&UserId::new(&*which.user));
+    let shard = &console.of_user(&UserId::new(&*which.user));
     console.show(frame, |frame| in_time(shard, page(shard, frame, which))).await
 }
 
@@ -159,7 +159,7 @@ pub(super) async fn ask(
     State(console): State<Console>,
     Query(which): Query<Which>,
 ) -> Result<Response, Fault> {
-    let shard = console.of_user(&UserId::new(&*which.user));
+    let shard = &console.of_user(&UserId::new(&*which.user));
     let line = in_time(shard, find(shard, &which)).await?;
     let again = "It is due at once under its old id, with a whole round of tries; at a disabled endpoint it waits \
                  until that is enabled. A receiver that has seen the id may pass it by.";

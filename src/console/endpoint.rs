@@ -12,15 +12,16 @@ use super::{
     fault::{Fault, in_time},
     live::live_page,
     page::Frame,
-    paging::{cut, read_place, write_place},
+    paging::{read_place, write_place},
     typed::Query,
     visitor::Visitor,
     webhooks::{Endpoint, Which, answer, endpoint, missing},
     words::{Moment, query},
 };
+use crate::over_shards::cut;
 
 /// Deliveries on a page.
-const PAGE: usize = 50;
+const PAGE: i64 = 50;
 /// The statuses of a delivery, in the order of its life.
 const STATUSES: [&str; 5] = ["pending", "sending", "delivered", "exhausted", "cancelled"];
 
@@ -56,7 +57,7 @@ pub(super) async fn show(
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "webhooks", format!("Endpoint {}", which.endpoint));
     let frame = frame.live().after(which.done.as_deref());
-    let shard = console.of_user(&UserId::new(&*which.user));
+    let shard = &console.of_user(&UserId::new(&*which.user));
     console.show(frame, |frame| in_time(shard, page(shard, frame, which))).await
 }
 
@@ -73,7 +74,7 @@ pub(super) async fn page(operations: &Operations, frame: Frame, which: Which) ->
     let view = view.ok_or_else(|| missing(&which.endpoint))?;
     let before = read_place(&which.before)?;
     let status = (!which.status.is_empty()).then(|| which.status.clone());
-    let filter = DeliveryFilter { status, before, limit: PAGE as i64 + 1 };
+    let filter = DeliveryFilter { status, before, limit: PAGE + 1 };
     let mut lines = operations.endpoint_deliveries(&user, &which.endpoint, &filter).await?;
     let next = cut(&mut lines, PAGE).map(|last| {
         let before = write_place(last.created_at, &last.delivery_id);

@@ -57,7 +57,7 @@ pub(super) async fn show(
     let find = |shard: Operations| async move {
         shard.db().in_time(shard.find_ids(None, None, typed, PAGE as i64 + 1)).await
     };
-    let answers = each(&console.shards, find).await?;
+    let answers = each(&console.all(), find).await?;
     let mut found: Vec<FoundId> = answers.of.into_iter().flat_map(|(_, found)| found).collect();
     if found.iter().any(|one| one.id == text) {
         // Another shard may have ids that begin or end so.

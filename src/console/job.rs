@@ -72,7 +72,7 @@ pub(super) async fn show(
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "jobs", format!("Job {id}"));
     let frame = frame.live().after(after.done.as_deref());
-    let shard = console.of_job(&id);
+    let shard = &console.of_job(&id);
     console.show(frame, |frame| in_time(shard, page(shard, frame, id))).await
 }
 
@@ -129,7 +129,7 @@ fn stages(history: &[Event]) -> Vec<(String, Chart, String)> {
 /// # Errors
 /// When the database does not answer.
 pub(super) async fn find(console: &Console, id: &str) -> Result<JobPage, Fault> {
-    let shard = console.of_job(id);
+    let shard = &console.of_job(id);
     in_time(shard, read(shard, id)).await
 }
 

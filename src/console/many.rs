@@ -74,7 +74,7 @@ pub(super) async fn ask(
         format!("{without} It is not counted, and replayed as well if it answers when you begin.")
     });
     let obstacles = missing.iter().map(|words| format!("Not yet: {words}.")).chain(without);
-    let each_at = if console.shards.len() > 1 { ", in each shard" } else { "" };
+    let each_at = if console.shards.count() > 1 { ", in each shard" } else { "" };
     Ok(Confirm {
         obstacles: obstacles.map(Sentence::new).collect(),
         sentences: vec![
@@ -139,7 +139,7 @@ pub(super) async fn start(
         shard.db().within(PATIENCE, shard.start_replay(id, order, action)).await
     };
     let shards = console.shards_of(user.as_ref());
-    let started = Given::new(each_alone(shards, start).await)?;
+    let started = Given::new(each_alone(&shards, start).await)?;
     let begun = started.done().filter_map(view);
     let (begun, jobs) = begun.fold((None, 0), |(_, jobs), view| (Some(view), jobs + i64::from(view.items)));
     match begun {

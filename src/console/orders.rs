@@ -167,7 +167,7 @@ pub(super) async fn run_many_now(
     let shards = console.shards_of(user.as_ref());
     let order = (&filter, words.as_str(), &action);
     let run = |shard: Operations| async move { run_now_in(&shard, order).await };
-    let given = Given::new(each_alone(shards, run).await)?;
+    let given = Given::new(each_alone(&shards, run).await)?;
     let done = given.done().flatten();
     let (due, refused) = done.fold((0, 0), |(due, refused), counts| (due + counts.0, refused + counts.1));
     if shards.len() == 1 || due + refused == 0 && given.is_complete() {

@@ -30,7 +30,7 @@ const LONG_WAIT: f64 = 60.0;
 pub(super) struct Page {
     frame: Frame,
     /// How many shards there are.
-    shards: usize,
+    shards: u16,
     troubles: Vec<Trouble>,
     oldest_unfinished: String,
     oldest_ready: String,
@@ -169,7 +169,7 @@ async fn look(shards: &[Operations], hours: u32) -> Result<(Look, Vec<u16>), db:
 
 /// The page as it is now.
 async fn page(console: &Console, frame: Frame, hours: u32) -> Result<Page, Fault> {
-    let (Look { overview, workers, steps, waiting, servers }, away) = look(&console.shards, hours).await?;
+    let (Look { overview, workers, steps, waiting, servers }, away) = look(&console.all(), hours).await?;
     let servers = model_servers::summaries(&servers);
     let at = overview.at;
     let held = |held: &HeldLease| Held {
@@ -196,7 +196,7 @@ async fn page(console: &Console, frame: Frame, hours: u32) -> Result<Page, Fault
     let age = |seconds: f64| if seconds > 0.0 { lasting(seconds) } else { "none".to_owned() };
     Ok(Page {
         frame,
-        shards: console.shards.len(),
+        shards: console.shards.count(),
         troubles: troubles(&overview, &servers, &alerts::alerts(&waiting), &away),
         oldest_unfinished: age(gauges.oldest_unfinished_age),
         oldest_ready: age(gauges.oldest_ready_age),

@@ -28,10 +28,3 @@ pub(super) fn read_place(word: &str) -> Result<Option<Place>, Fault> {
     let none = || Fault::Unreadable("The cursor in the URL is invalid.".to_owned());
     parse_place(word).map(Some).ok_or_else(none)
 }
-
-/// Cuts what was found, one more than a page, to the page. Its last one, if there are others behind it.
-pub(super) fn cut<T>(found: &mut Vec<T>, page: usize) -> Option<&T> {
-    let more = found.len() > page;
-    found.truncate(page);
-    found.last().filter(|_| more)
-}

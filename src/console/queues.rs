@@ -62,9 +62,9 @@ pub(super) async fn change(
             false => shard.db().in_time(shard.resume(queue, action)).await,
         }
     };
-    let changed = Given::new(each_alone(&console.shards, change).await)?;
+    let changed = Given::new(each_alone(&console.all(), change).await)?;
     let did = if pauses { "paused" } else { "resumed" };
-    if console.shards.len() == 1 {
+    if console.shards.count() == 1 {
         let word = if changed.done().any(|changed| *changed) { did } else { "unchanged" };
         return Ok(Redirect::to(&format!("/console?done={word}")).into_response());
     }

@@ -89,7 +89,7 @@ live_page!(OnePage);
 
 /// The list as it is now.
 async fn all(console: &Console, frame: Frame) -> Result<Page, Fault> {
-    let mut found = lists::replays::<db::Error>(&console.shards, PAGE).await?;
+    let mut found = lists::replays::<db::Error>(&console.all(), PAGE).await?;
     found.cut(PAGE);
     let operations = found.rows.iter().map(|view| operation(view, found.now)).collect();
     Ok(Page { frame, without: without(found.away), operations })
@@ -104,8 +104,11 @@ pub(super) async fn show(
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "replays", "Bulk replay");
     let frame = frame.live().after(place.done.as_deref());
-    let shard = console.of_replay(&id).await?;
-    console.show(frame, |frame| in_time(&shard, page(&shard, frame, id, place.after))).await
+    let read = async |frame| {
+        let shard = console.of_replay(&id).await?;
+        in_time(&shard, page(&shard, frame, id, place.after)).await
+    };
+    console.show(frame, read).await
 }
 
 /// One replay as it is now, with its items behind the position `after`.

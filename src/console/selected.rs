@@ -103,7 +103,7 @@ pub(super) async fn act(
             Ok(Some(Err(refusal))) => refused.push(format!("{id}: {}", words(refusal))),
             Ok(None) => refused.push(format!("{id}: there is no such job")),
             // What belongs to other shards is done all the same.
-            Err(error) if console.shards.len() > 1 => {
+            Err(error) if console.shards.count() > 1 => {
                 let (heading, text) = Undone::from(error).words();
                 refused.push(format!("{id}: {heading}. {}", text.trim_end_matches('.')));
             }

@@ -85,12 +85,11 @@ async fn page(console: &Console, frame: Frame, of: Of) -> Result<Page, Fault> {
     let is_full = i64::try_from(views.rows.len()).is_ok_and(|count| count >= PAGE);
     let lines = views.rows.into_iter().map(|view| Line::new(view, reached.now)).collect();
     let report = |shard: Operations| async move { shard.db().in_time(shard.model_servers()).await };
+    let reports = each(&reached.shards, report).await?;
+    let without = reached.without(&[views.away, reports.away].concat());
     let mut servers = ModelServers::default();
-    for (_, reports) in each(&reached.shards, report).await?.of {
-        servers.add(reports);
-    }
+    reports.of.into_iter().for_each(|(_, reports)| servers.add(reports));
     let servers = model_servers::summaries(&servers);
-    let without = reached.without(&views.away);
     let servers = servers.iter().filter(|summary| summary.kind == ServerKind::Speech).map(server).collect();
     Ok(Page { frame, without, of, servers, lines, is_full })
 }

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use db::Shard;
-use job::{JobId, Timestamp, shard_of_user};
+use job::{JobId, Timestamp};
 use operations::Operations;
 use records::UserId;
 
@@ -37,14 +37,19 @@ pub(super) fn without(mut away: Vec<u16>) -> Option<String> {
 }
 
 impl Console {
+    /// All shards, by their numbers.
+    pub(super) fn all(&self) -> Vec<Operations> {
+        self.shards.iter().map(Operations::new).collect()
+    }
+
     /// The shard of a user.
-    pub(super) fn of_user(&self, user: &UserId) -> &Operations {
-        self.numbered(shard_of_user(user.as_str(), self.count()))
+    pub(super) fn of_user(&self, user: &UserId) -> Operations {
+        Operations::new(self.shards.of_user(user))
     }
 
     /// The shard of a job.
-    pub(super) fn of_job(&self, job: &str) -> &Operations {
-        self.numbered(JobId::from_text(job).shard(self.count()))
+    pub(super) fn of_job(&self, job: &str) -> Operations {
+        Operations::new(self.shards.of_job(&JobId::from_text(job)))
     }
 
     /// The shard of a bulk replay.
@@ -52,11 +57,11 @@ impl Console {
     /// # Errors
     /// When none that answers has it.
     pub(super) async fn of_replay(&self, id: &str) -> Result<Operations, Fault> {
-        if let [only] = &*self.shards {
-            return Ok(only.clone());
+        if self.shards.count() == 1 {
+            return Ok(Operations::new(self.shards.first()));
         }
         let find = |shard: Operations| async move { shard.db().in_time(shard.replay_operation(id)).await };
-        let found = each(&self.shards, find).await?;
+        let found = each(&self.all(), find).await?;
         match found.of.into_iter().find(|(_, replay)| replay.is_some()) {
             Some((shard, _)) => Ok(shard),
             None if found.away.is_empty() => Err(Fault::Missing(format!("There is no replay {id}."))),
@@ -70,26 +75,14 @@ impl Console {
     /// When none answers.
     pub(super) async fn reached(&self, user: Option<&UserId>) -> Result<Reached, db::Error> {
         let clock = |shard: Operations| async move { shard.db().in_time(shard.db().now()).await };
-        let found = each(self.shards_of(user), clock).await?;
+        let found = each(&self.shards_of(user), clock).await?;
         let now = found.of.first().map(|(_, now)| *now).unwrap_or_default();
         Ok(Reached { shards: found.of.into_iter().map(|(shard, _)| shard).collect(), now, away: found.away })
     }
 
     /// The shards of a list, or of a form at one: all, or the one of the user who is named.
-    pub(super) fn shards_of(&self, user: Option<&UserId>) -> &[Operations] {
-        match user {
-            Some(user) => std::slice::from_ref(self.of_user(user)),
-            None => &self.shards,
-        }
-    }
-
-    fn count(&self) -> u16 {
-        u16::try_from(self.shards.len()).unwrap_or(u16::MAX)
-    }
-
-    #[allow(clippy::indexing_slicing, reason = "a share is below the count")]
-    fn numbered(&self, number: u16) -> &Operations {
-        &self.shards[usize::from(number)]
+    pub(super) fn shards_of(&self, user: Option<&UserId>) -> Vec<Operations> {
+        user.map_or_else(|| self.all(), |user| vec![self.of_user(user)])
     }
 }
 

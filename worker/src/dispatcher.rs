@@ -13,7 +13,7 @@ use tracing::{Instrument, Span};
 use crate::{
     outcome::{self, LOST},
     retry::{BackOff, Unanswered},
-    sender_slots::{Patience, SenderSlots},
+    sender_slots::{ReceiverWait, SenderSlots},
     shared::Shared,
     traces,
 };
@@ -46,11 +46,11 @@ pub(crate) trait Outbound: Clone + Send + Sync + 'static {
         load: SenderLoad,
     ) -> impl Future<Output = Result<Vec<Self::Claimed>, db::Error>> + Send;
 
-    /// Sends it; `None` when its claim was over before anything was sent. The receiver is waited for with `patience`.
+    /// Sends it; `None` when its claim was over before anything was sent. Its receiver is waited for until `wait` ends.
     fn send(
         &self,
         claimed: &Self::Claimed,
-        patience: &Patience,
+        wait: &ReceiverWait,
     ) -> impl Future<Output = Result<Option<DeliveryOutcome>, Unanswered>> + Send;
 
     /// Records how the try ended; `false`: its claim was over.
@@ -131,9 +131,9 @@ impl<E: Outbound> Dispatcher<E> {
     ) -> impl Future<Output = ()> + Send {
         let counted = slots.count(E::of(&claimed).0);
         async move {
-            let (span, patience) = (E::span(&claimed), Patience::default());
-            let once = self.try_once(&claimed, &patience).instrument(span.clone());
-            let tried = slots.hold(counted, slot, &patience, once);
+            let (span, wait) = (E::span(&claimed), ReceiverWait::default());
+            let once = self.try_once(&claimed, &wait).instrument(span.clone());
+            let tried = slots.hold(counted, slot, &wait, once);
             if let Some(Some((outcome, counted))) = self.shared.hard.run_until_cancelled(tried).await {
                 traces::delivered(&span, outcome, counted);
             }
@@ -142,8 +142,8 @@ impl<E: Outbound> Dispatcher<E> {
 
     /// One try, with its end recorded. Whatever ends it without an answer of the ledger, it is due again at its `until`;
     /// a panic counts as a try, or it would be repeated for ever.
-    async fn try_once(&self, claimed: &E::Claimed, patience: &Patience) -> Tried {
-        let outcome = match AssertUnwindSafe(self.outbound.send(claimed, patience)).catch_unwind().await {
+    async fn try_once(&self, claimed: &E::Claimed, wait: &ReceiverWait) -> Tried {
+        let outcome = match AssertUnwindSafe(self.outbound.send(claimed, wait)).catch_unwind().await {
             Ok(Ok(Some(outcome))) => outcome,
             Ok(Ok(None)) => {
                 self.outbound.report(claimed, LOST);
@@ -239,7 +239,7 @@ mod tests {
             }
         }
 
-        async fn send(&self, (): &(), _: &Patience) -> Result<Option<DeliveryOutcome>, Unanswered> {
+        async fn send(&self, (): &(), _: &ReceiverWait) -> Result<Option<DeliveryOutcome>, Unanswered> {
             Ok(None)
         }
 

@@ -38,7 +38,7 @@ pub(crate) struct SenderSlots {
 #[derive(Default)]
 struct WaitingRoom {
     next: u64,
-    tries: BTreeMap<u64, (String, Patience)>,
+    tries: BTreeMap<u64, (String, ReceiverWait)>,
 }
 
 impl WaitingRoom {
@@ -51,8 +51,8 @@ impl WaitingRoom {
         let most = by_user.values().max().copied();
         let of_most = |user: &String| by_user.get(user.as_str()).copied() == most;
         let ended = self.tries.iter().find(|(_, (user, _))| of_most(user)).map(|(number, _)| *number);
-        if let Some((_, patience)) = ended.and_then(|number| self.tries.remove(&number)) {
-            patience.0.cancel();
+        if let Some((_, wait)) = ended.and_then(|number| self.tries.remove(&number)) {
+            wait.0.cancel();
         }
     }
 }
@@ -71,11 +71,11 @@ impl Drop for Place {
 
 /// How long a try waits for its receiver: until its place is another's.
 #[derive(Clone, Default)]
-pub(crate) struct Patience(CancellationToken);
+pub(crate) struct ReceiverWait(CancellationToken);
 
-impl Patience {
+impl ReceiverWait {
     /// The answer, or that it took too long. A receiver that has not been asked yet is asked, and waited for.
-    pub(crate) async fn wait_for(&self, answer: impl Future<Output = Answer>) -> Answer {
+    pub(crate) async fn or_timeout(&self, answer: impl Future<Output = Answer>) -> Answer {
         if self.0.is_cancelled() {
             return answer.await;
         }
@@ -144,33 +144,33 @@ impl SenderSlots {
     }
 
     /// Lets a counted try run in `slot`, which is free again when the try has ended or has grown old. While the waiting
-    /// room is full, an old try takes the place of another, whose `patience` ends: what is under way stays bounded, and
+    /// room is full, an old try takes the place of another, whose wait ends: what is under way stays bounded, and
     /// receivers that answer do not wait for those that do not.
     pub(crate) async fn hold<T>(
         &self,
         mut counted: Counted,
         slot: Option<OwnedSemaphorePermit>,
-        patience: &Patience,
+        wait: &ReceiverWait,
         try_out: impl Future<Output = T>,
     ) -> T {
         let mut try_out = std::pin::pin!(try_out);
         if let Ok(done) = tokio::time::timeout(YOUNG, &mut try_out).await {
             return done;
         }
-        let _place = self.wait(&counted.user, patience);
+        let _place = self.enter_waiting_room(&counted.user, wait);
         counted.grow_old();
         drop(slot);
         try_out.await
     }
 
-    fn wait(&self, user: &str, patience: &Patience) -> Place {
+    fn enter_waiting_room(&self, user: &str, wait: &ReceiverWait) -> Place {
         let mut room = self.waiting.lock();
         if room.tries.len() >= WAITING_ROOM {
             room.make_room();
         }
         let number = room.next;
         room.next += 1;
-        room.tries.insert(number, (user.to_owned(), patience.clone()));
+        room.tries.insert(number, (user.to_owned(), wait.clone()));
         Place { number, room: Arc::clone(&self.waiting) }
     }
 }
@@ -195,7 +195,7 @@ mod tests {
             let (slots, slot) = (slots.clone(), free.split(1));
             async move {
                 slots
-                    .hold(slots.count(&ann()), slot, &Patience::default(), tokio::time::sleep(YOUNG * 4))
+                    .hold(slots.count(&ann()), slot, &ReceiverWait::default(), tokio::time::sleep(YOUNG * 4))
                     .await
             }
         });
@@ -211,7 +211,7 @@ mod tests {
             let (slots, slot) = (slots.clone(), free.split(1));
             async move {
                 let panics = async { panic!("a try panics, as it should") };
-                slots.hold(slots.count(&ann()), slot, &Patience::default(), panics).await
+                slots.hold(slots.count(&ann()), slot, &ReceiverWait::default(), panics).await
             }
         });
         assert!(panicked.await.is_err());
@@ -226,7 +226,7 @@ mod tests {
         for _ in 0..SLOTS {
             let (slots, slot) = (slots.clone(), all.split(1));
             tokio::spawn(async move {
-                slots.hold(slots.count(&ann()), slot, &Patience::default(), pending::<()>()).await
+                slots.hold(slots.count(&ann()), slot, &ReceiverWait::default(), pending::<()>()).await
             });
         }
         drop(all);
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(began.elapsed(), YOUNG, "all were taken by the silent");
         let slot = free.split(1);
         drop(free);
-        assert_eq!(slots.hold(slots.count(&ann()), slot, &Patience::default(), async { 7 }).await, 7);
+        assert_eq!(slots.hold(slots.count(&ann()), slot, &ReceiverWait::default(), async { 7 }).await, 7);
         assert_eq!(slots.young.available_permits(), SLOTS);
     }
 
@@ -247,11 +247,11 @@ mod tests {
         let mut tries = Vec::new();
         for user in users {
             let mut free = slots.free().await.unwrap();
-            let (slots, slot, patience) = (slots.clone(), free.split(1), Patience::default());
+            let (slots, slot, wait) = (slots.clone(), free.split(1), ReceiverWait::default());
             drop(free);
             tries.push(tokio::spawn(async move {
                 let counted = slots.count(&UserId::new(user));
-                slots.hold(counted, slot, &patience, patience.wait_for(pending())).await
+                slots.hold(counted, slot, &wait, wait.or_timeout(pending())).await
             }));
         }
         tokio::time::sleep(YOUNG * 2).await;
@@ -281,9 +281,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn ended_wait_still_sends_a_try_that_was_not_sent() {
-        let patience = Patience::default();
-        patience.0.cancel();
+        let wait = ReceiverWait::default();
+        wait.0.cancel();
         let status = Answer::Status { code: 204, retry_after: None };
-        assert_eq!(patience.wait_for(async { status }).await, status);
+        assert_eq!(wait.or_timeout(async { status }).await, status);
     }
 }

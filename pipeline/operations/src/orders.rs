@@ -29,7 +29,9 @@ impl OrderOfMany {
         }
     }
 
-    const fn operation(self) -> Operation {
+    /// What is asked of each job.
+    #[must_use]
+    pub const fn operation(self) -> Operation {
         match self {
             Self::RunNow => Operation::RunNow,
             Self::Cancel => Operation::Cancel,

@@ -4,7 +4,7 @@ use std::{collections::HashSet, process::ExitCode};
 
 use clap::Args;
 use job::{Command, Job, JobId, Policy, Refusal};
-use ledger::{Operation, OperatorAction};
+use ledger::OperatorAction;
 use operations::{JobFilter, Operations, OrderOfMany};
 use serde_json::json;
 
@@ -102,11 +102,7 @@ impl Order {
         id: &str,
         action: &OperatorAction,
     ) -> Result<Option<Result<Job, Refusal>>, db::Error> {
-        let job = JobId::from_text(id.to_owned());
-        match self {
-            Self::RunNow => operations.operate(&job, Operation::RunNow, action, None).await,
-            Self::Cancel => operations.operate(&job, Operation::Cancel, action, None).await,
-        }
+        operations.operate(&JobId::from_text(id), self.of_many().operation(), action, None).await
     }
 }
 
@@ -162,10 +158,10 @@ async fn of_filter(
 ) -> anyhow::Result<ExitCode> {
     let looks = each(shards, async |shard: &Operations| found(shard, order, which).await).await?;
     let count = looks.of.iter().map(|(_, ids)| ids.len() as i64).sum();
-    let ([one, many], (verb, done)) = (order.of(), order.words());
+    let ([one, many], (_, done)) = (order.of(), order.words());
     let question = match order {
         Order::RunNow => format!("Run {} now?", several(count, one, many)),
-        Order::Cancel => format!("{}{} {}?", verb[..1].to_uppercase(), &verb[1..], several(count, one, many)),
+        Order::Cancel => format!("Cancel {}?", several(count, one, many)),
     };
     if count == 0 || !consent.given(&question)? {
         let (was, were) = (format!("{one} was found"), format!("{many} were found"));
@@ -222,17 +218,33 @@ async fn by_filter<'a>(
 ) -> anyhow::Result<(u64, Vec<(&'a str, &'static str)>)> {
     let meant = (words, ids.len() as u64);
     let mut given = operations.begin_order(order_id(), order.of_many(), meant, &cause.action()).await?;
-    let (bar, mut refused) = (progress::bar(ids.len() as u64, order.words().1), Vec::new());
-    for id in ids {
-        match operations.give_order(&mut given, &JobId::from_text(id.clone())).await? {
-            Some(Ok(_)) => bar.set_position(given.counts().0),
-            Some(Err(refusal)) => refused.push((id.as_str(), super::words(refusal))),
-            None => refused.push((id.as_str(), "there is no such job")),
+    let jobs = ids.iter().map(|id| (operations, id.as_str()));
+    let give = async |operations: &Operations, id: &str| {
+        operations.give_order(&mut given, &JobId::from_text(id)).await
+    };
+    let came_to = give_each(order, jobs, give).await?;
+    operations.end_order(&given).await?;
+    Ok(came_to)
+}
+
+/// Gives an order to one job after the other. How many were changed, and which refused.
+async fn give_each<'o, 'a>(
+    order: Order,
+    jobs: impl ExactSizeIterator<Item = (&'o Operations, &'a str)>,
+    mut give: impl AsyncFnMut(&Operations, &str) -> Result<Option<Result<Job, Refusal>>, db::Error>,
+) -> anyhow::Result<(u64, Vec<(&'a str, &'static str)>)> {
+    let bar = progress::bar(jobs.len() as u64, order.words().1);
+    let (mut granted, mut refused) = (0_u64, Vec::new());
+    for (operations, id) in jobs {
+        match give(operations, id).await? {
+            Some(Ok(_)) => granted += 1,
+            Some(Err(refusal)) => refused.push((id, super::words(refusal))),
+            None => refused.push((id, "there is no such job")),
         }
+        bar.set_position(granted);
     }
     bar.finish_and_clear();
-    operations.end_order(&given).await?;
-    Ok((given.counts().0, refused))
+    Ok((granted, refused))
 }
 
 /// Cancels jobs.
@@ -303,18 +315,10 @@ async fn foresee(operations: &Operations, order: Order, id: &str, as_json: bool)
 
 /// A transaction per job: what was done before an interruption stays done.
 async fn many(jobs: &Named, order: Order, cause: &Cause, as_json: bool) -> anyhow::Result<ExitCode> {
-    let (action, (_, done)) = (cause.action(), order.words());
-    let bar = progress::bar(jobs.len() as u64, done);
-    let (mut granted, mut refused) = (0_u64, Vec::new());
-    for (operations, id) in jobs {
-        match order.give(operations, id, &action).await? {
-            Some(Ok(_)) => granted += 1,
-            Some(Err(refusal)) => refused.push((id.as_str(), super::words(refusal))),
-            None => refused.push((id.as_str(), "there is no such job")),
-        }
-        bar.set_position(granted);
-    }
-    bar.finish_and_clear();
+    let action = cause.action();
+    let named = jobs.iter().map(|(operations, id)| (operations, id.as_str()));
+    let give = async |operations: &Operations, id: &str| order.give(operations, id, &action).await;
+    let (granted, refused) = give_each(order, named, give).await?;
     answer(order, jobs.len() as u64, granted, &refused, as_json)
 }
 

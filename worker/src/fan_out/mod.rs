@@ -12,7 +12,7 @@ use store::ConversationView;
 use tracing::Span;
 
 use crate::{
-    dispatcher::Outbound, outcome, retry::Unanswered, sender_slots::Patience, shared::Shared, traces,
+    dispatcher::Outbound, outcome, retry::Unanswered, sender_slots::ReceiverWait, shared::Shared, traces,
 };
 
 /// Renders what receivers are sent: a port, because wire shapes belong to `api`.
@@ -64,13 +64,13 @@ impl Outbound for FanOut {
     async fn send(
         &self,
         delivery: &ClaimedDelivery,
-        patience: &Patience,
+        wait: &ReceiverWait,
     ) -> Result<Option<DeliveryOutcome>, Unanswered> {
         if delivery.for_app && !self.shared.settings.apps {
             return Ok(Some(DeliveryOutcome::Cancelled));
         }
         if let Some(body) = &delivery.body {
-            return Ok(Some(self.post(delivery, body.clone(), patience).await));
+            return Ok(Some(self.post(delivery, body.clone(), wait).await));
         }
         let Some(body) = self.rendered(delivery).await? else {
             return Ok(Some(DeliveryOutcome::Cancelled));
@@ -78,7 +78,7 @@ impl Outbound for FanOut {
         let ledger = &self.shared.ledger;
         let verb = || ledger.db().in_time(ledger.outbox().keep_body(delivery, &body));
         match self.shared.with_retries(verb).await? {
-            true => Ok(Some(self.post(delivery, body, patience).await)),
+            true => Ok(Some(self.post(delivery, body, wait).await)),
             // Another process may have the delivery by now: sending what was not kept could send two different bodies.
             false => Ok(None),
         }
@@ -149,11 +149,11 @@ impl FanOut {
         Ok(self.render.body(delivery, conversation.as_ref(), memory.as_ref(), item.as_ref()))
     }
 
-    async fn post(&self, delivery: &ClaimedDelivery, body: Vec<u8>, patience: &Patience) -> DeliveryOutcome {
+    async fn post(&self, delivery: &ClaimedDelivery, body: Vec<u8>, wait: &ReceiverWait) -> DeliveryOutcome {
         match request::of(delivery, &body) {
             Ok((url, headers)) => {
                 let answer = self.sender.post(delivery.user_id.as_str(), &url, headers, body, delivery.now);
-                outcome::of(patience.wait_for(answer).await, &self.shared.chance)
+                outcome::of(wait.or_timeout(answer).await, &self.shared.chance)
             }
             Err(error) => DeliveryOutcome::Final { status: None, error },
         }

@@ -13,7 +13,7 @@ use tracing::Span;
 
 use crate::{
     chance::Chance, dispatcher::Outbound, fan_out::Render, outcome, retry::Unanswered,
-    sender_slots::Patience, shared::Shared, traces,
+    sender_slots::ReceiverWait, shared::Shared, traces,
 };
 
 /// Reminders that one look fires; the rest is due at once again.
@@ -52,13 +52,13 @@ impl Outbound for Pushes {
     async fn send(
         &self,
         push: &ClaimedPush,
-        patience: &Patience,
+        wait: &ReceiverWait,
     ) -> Result<Option<DeliveryOutcome>, Unanswered> {
         let body = self.render.push(push);
         Ok(Some(match request::of(push, body, self.shared.settings.vapid.as_ref()) {
             Ok((url, headers, body)) => {
                 let answer = self.sender.post(push.user_id.as_str(), &url, headers, body, push.now);
-                outcome_of(&push.kind, patience.wait_for(answer).await, &self.shared.chance)
+                outcome_of(&push.kind, wait.or_timeout(answer).await, &self.shared.chance)
             }
             Err(error) => DeliveryOutcome::Final { status: None, error },
         }))

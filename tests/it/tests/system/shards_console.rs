@@ -160,7 +160,7 @@ async fn a_form_at_a_list_acts_on_all_shards_and_says_what_it_did_in_each() {
     let process = installation.serve_with(&PROXY).await;
     let ann = Browser::at(&process);
 
-    // One shard is away: it is named before and afterwards, and the others do what they are asked for.
+    // One shard does not answer: the form and its result name it, and the order is carried out in the others.
     installation.servers[2].down("immediate");
     let form = ann.page("/console/replays/new?code=model_rejected").await;
     let counted = format!("Replay {} dead letters of", dead.len() - in_three);
