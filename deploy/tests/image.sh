@@ -58,10 +58,10 @@ look_at_files() {
 
 run_image() {
     within -- --version | grep >/dev/null '^listen ' || fail "--version"
-    POSTGRES_PORT=$(free_port)
-    start_postgres
     local api admin settings
-    api=127.0.0.1:$(free_port) admin=127.0.0.1:$(free_port)
+    read -r POSTGRES_PORT api admin < <(free_ports 3)
+    api=127.0.0.1:$api admin=127.0.0.1:$admin
+    start_postgres
     settings=("DATABASE_URL=postgresql://postgres@127.0.0.1:$POSTGRES_PORT/postgres" "LISTEN_ADDR=$api"
         "LISTEN_ADMIN_ADDR=$admin" LISTEN_FINALIZATION_DISPATCH_MODE=postgres LISTEN_TEXT_ENGINE=embedded)
     within "${settings[@]}" -- config | grep >/dev/null "^admin_addr  *$admin" || fail "config"

@@ -6,7 +6,8 @@ import { ask, start, until } from "./service.mjs";
 
 let browser, service;
 before(async () => {
-  [browser, service] = await Promise.all([open(), start()]);
+  browser = await open();
+  service = await start();
   const segments = [
     { text: "The lemon tree on the terrace needs a bigger pot.", speaker: "SPEAKER_00", is_user: true, start: 0, end: 4 },
     { text: "Then I will buy soil for the lemon tree by Saturday.", speaker: "SPEAKER_01", start: 4, end: 9 },
@@ -15,8 +16,8 @@ before(async () => {
   await until(async () => (await ask(service, "search?q=lemon")).length > 0, 60);
 });
 after(async () => {
-  await browser.close();
-  await service.stop();
+  await browser?.close();
+  await service?.stop();
 });
 
 const isIn = (page, state) => page.waitForFunction((state) => document.body.dataset.state === state, state);

@@ -11,7 +11,9 @@ const DEAD = 60;
 let browser, service, receiver;
 
 before(async () => {
-  [browser, service, receiver] = [await open(), await start(), await receive()];
+  browser = await open();
+  service = await start();
+  receiver = await receive();
 });
 
 after(async () => {

@@ -5,10 +5,13 @@ import { open, overflow, window } from "./browser.mjs";
 import { start } from "./service.mjs";
 
 let browser, service;
-before(async () => ([browser, service] = await Promise.all([open(), start()])));
+before(async () => {
+  browser = await open();
+  service = await start();
+});
 after(async () => {
-  await browser.close();
-  await service.stop();
+  await browser?.close();
+  await service?.stop();
 });
 
 /** A window with time for a page of seventy operations on a busy machine. */

@@ -5,10 +5,13 @@ import { open, overflow, shoot, violations, window } from "./browser.mjs";
 import { start, until } from "./service.mjs";
 
 let browser, service;
-before(async () => ([browser, service] = await Promise.all([open(), start()])));
+before(async () => {
+  browser = await open();
+  service = await start();
+});
 after(async () => {
-  await browser.close();
-  await service.stop();
+  await browser?.close();
+  await service?.stop();
 });
 
 const isIn = (page, state) => page.waitForFunction((state) => document.body.dataset.state === state, state);

@@ -2,26 +2,16 @@
 import { spawn, execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
-import { createServer as createSocket } from "node:net";
 import { readFileSync } from "node:fs";
 
 const { LISTEN, PSQL } = process.env;
 export const KEYS = { olga: "olgas-key-for-this-run", ron: "rons-key-for-this-run" };
 
-const freePort = () =>
-  new Promise((resolve) => {
-    const server = createSocket().listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
-
 const entry = (name, role) => `${name}=${role}:${createHash("sha256").update(KEYS[name]).digest("hex")}`;
 
 /** Starts `listen dev`; answers where it is, a developer's key, and how to stop it with SIGTERM. */
 export async function start() {
-  const [addr, admin] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
-  const child = spawn(LISTEN, ["dev", "--addr", addr, "--admin-addr", admin], {
+  const child = spawn(LISTEN, ["dev", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0"], {
     env: {
       ...process.env,
       LISTEN_CONSOLE_KEYS: [entry("olga", "operator"), entry("ron", "reader")].join(","),
@@ -34,12 +24,12 @@ export async function start() {
   let said = "";
   child.stderr.on("data", (text) => (said += text));
   const ended = new Promise((resolve) => child.on("exit", (code) => resolve(code)));
-  const key = await new Promise((resolve, reject) => {
+  const [, api, desk, key] = await new Promise((resolve, reject) => {
     let out = "";
     child.stdout.on("data", (text) => {
       out += text;
-      const found = /lsk_[0-9A-Za-z]+/.exec(out);
-      if (found) resolve(found[0]);
+      const found = /API +(\S+)\/v1 [^]*Console +(\S+)[^]*(lsk_[0-9A-Za-z]+)'/.exec(out);
+      if (found) resolve(found);
     });
     ended.then((code) => reject(new Error(`listen ended with ${code}: ${said}`)));
   });
@@ -49,7 +39,7 @@ export async function start() {
     const code = await ended;
     return { code, milliseconds: Date.now() - began };
   };
-  return { api: `http://${addr}`, desk: `http://${admin}/console`, key, stop, log: () => said };
+  return { api, desk, key, stop, log: () => said };
 }
 
 /** A receiver that answers with `receiver.status`, and counts. */

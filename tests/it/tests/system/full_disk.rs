@@ -76,8 +76,9 @@ async fn service_survives_a_full_disk_for_its_log() {
     let database = TestDatabase::new().await;
     for log in [full(), unread()] {
         // Where it listens cannot be read from its log.
-        let free = || TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
-        let (api, admin) = (free().expect("a free port"), free().expect("a free port"));
+        let free = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
+        let [api, admin] = free.each_ref().map(|free| free.local_addr().expect("it has an address"));
+        drop(free);
         let mut serve = tokio::process::Command::new(binary::path());
         serve.arg("serve").env("DATABASE_URL", database.url()).env("LISTEN_DATABASE_CONNECTIONS", "5");
         serve.env("LISTEN_ADDR", api.to_string()).env("LISTEN_ADMIN_ADDR", admin.to_string());
