@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -142,7 +142,7 @@ impl Line {
         let until = deadline.min(Instant::now() + PROBE_WAIT);
         loop {
             let changed = self.changed.notified();
-            let admitted = locked(&self.circuit).admit(Instant::now());
+            let admitted = self.circuit.lock().admit(Instant::now());
             match admitted {
                 Ok(()) => return Ok(()),
                 Err(Refusal::Open(wait)) => return Err(wait),
@@ -159,7 +159,7 @@ impl Line {
     /// when the circuit's time is over: a process with no further calls would else show it open forever.
     fn record(&self, unavailable: bool) {
         let open_for = {
-            let (mut circuit, now) = (locked(&self.circuit), Instant::now());
+            let (mut circuit, now) = (self.circuit.lock(), Instant::now());
             if unavailable {
                 circuit.unavailable(now)
             } else {
@@ -173,7 +173,7 @@ impl Line {
         let (circuit, meter) = (Arc::clone(&self.circuit), Arc::clone(&self.meter));
         tokio::spawn(async move {
             sleep(wait).await;
-            let left = locked(&circuit).open_for(Instant::now());
+            let left = circuit.lock().open_for(Instant::now());
             meter.circuit(left.is_some_and(|left| !left.is_zero()));
         });
     }
@@ -193,7 +193,7 @@ impl Line {
     /// An operator says that the server is back: it is asked again, also where it is left alone.
     pub fn ask_again(&self) {
         let open_for = {
-            let (mut circuit, now) = (locked(&self.circuit), Instant::now());
+            let (mut circuit, now) = (self.circuit.lock(), Instant::now());
             circuit.ask_again(now);
             circuit.open_for(now)
         };
@@ -203,16 +203,12 @@ impl Line {
 
     /// For how long the circuit is still open, if it is.
     pub fn open_for(&self) -> Option<Duration> {
-        locked(&self.circuit).open_for(Instant::now())
+        self.circuit.lock().open_for(Instant::now())
     }
 
     fn between_half_and_one(&self) -> f64 {
         self.chance.lock().random_range(0.5..=1.0)
     }
-}
-
-fn locked(circuit: &Mutex<Circuit>) -> MutexGuard<'_, Circuit> {
-    circuit.lock()
 }
 
 #[cfg(test)]
