@@ -119,7 +119,8 @@ fn cli(command: Command) -> String {
     }
     let serve = command.clone();
     // Settings stand on a page of their own, and the present environment is no part of the manual.
-    let hidden = |arg: &Arg| is_setting(&serve, arg.get_id().as_str());
+    // An argument of a command's own, like `--apps` of a user, is no setting of that name.
+    let hidden = |arg: &Arg| arg.get_env().is_some() && is_setting(&serve, arg.get_id().as_str());
     let mut command = shown(command.term_width(100), &hidden);
     command.build();
     describe(&command, "listen", &mut page);

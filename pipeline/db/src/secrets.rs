@@ -148,9 +148,14 @@ impl Secrets {
         })
     }
 
+    /// How texts begin that each key sealed, the newest first.
+    pub fn forms(&self) -> Vec<String> {
+        self.keys.iter().map(|key| format!("{FORM}{}.", key.id)).collect()
+    }
+
     /// How texts begin that the newest key sealed; empty without a key.
     pub fn newest_form(&self) -> String {
-        self.keys.first().map(|key| format!("{FORM}{}.", key.id)).unwrap_or_default()
+        self.forms().into_iter().next().unwrap_or_default()
     }
 }
 

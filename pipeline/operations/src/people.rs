@@ -72,7 +72,7 @@ impl Operations {
             // Row by row through a cursor: each fetch has the statement timeout to itself.
             let cursor = format!(
                 "declare export cursor for select to_jsonb(t) - \
-                 '{{key_sha256,secret,previous_secret,p256dh,auth,words}}'::text[] from {table} t where user_id = $1"
+                 '{{key_sha256,secret,previous_secret,mcp_token,p256dh,auth,words}}'::text[] from {table} t where user_id = $1"
             );
             sqlx::query(AssertSqlSafe(cursor)).bind(user.as_str()).execute(&mut *transaction).await?;
             loop {

@@ -17,6 +17,8 @@ pub struct SealedSecrets {
     pub sealed: i64,
     /// Those that the newest key of this process sealed.
     pub newest: i64,
+    /// Those that no key of this process opens.
+    pub unopened: i64,
 }
 
 impl SealedSecrets {
@@ -25,6 +27,7 @@ impl SealedSecrets {
         self.stored += other.stored;
         self.sealed += other.sealed;
         self.newest += other.newest;
+        self.unopened += other.unopened;
     }
 }
 
@@ -92,7 +95,7 @@ impl Operations {
     /// How many secrets are stored, and how.
     pub async fn sealed_secrets(&self) -> Result<SealedSecrets, Error> {
         Ok(sqlx::query_as(include_str!("../sql/secrets/count.sql"))
-            .bind(self.db.secrets().newest_form())
+            .bind(self.db.secrets().forms())
             .fetch_one(self.db.pool())
             .await?)
     }

@@ -8,6 +8,9 @@ use records::Timestamp;
 /// A receiver's Retry-After counts up to this long (DECISIONS §6).
 const LONGEST_WISH: Duration = Duration::from_secs(24 * 3_600);
 
+/// How long a row waits that this process cannot send, as long as a job that it cannot claim.
+pub(crate) const UNSENDABLE: TimeDelta = TimeDelta::minutes(5);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryOutcome {
     /// 2xx.

@@ -79,7 +79,40 @@ async fn secrets_are_stored_encrypted_and_decrypted_with_the_key() {
     assert!(world.can_decrypt_all(secrets(FIRST)).await);
     let counts = Operations::new(&world.ledger).sealed_secrets().await.unwrap();
     // Bob's webhook with its previous secret, that of the app, his subscription, the app itself and its MCP token.
-    assert_eq!(counts, SealedSecrets { stored: 6, sealed: 6, newest: 6 });
+    assert_eq!(counts, SealedSecrets { stored: 6, sealed: 6, newest: 6, unopened: 0 });
+    let other = Operations::new(&process(&world.database, secrets(SECOND))).sealed_secrets().await.unwrap();
+    assert_eq!(other, SealedSecrets { stored: 6, sealed: 6, newest: 0, unopened: 6 });
+}
+
+#[tokio::test]
+async fn deliveries_and_pushes_wait_without_a_try_for_the_key_of_their_secret() {
+    let world = World::with(secrets(FIRST)).await;
+    world.with_secrets().await;
+    world.ledger.outbox().test_delivery(&world.bob, "e", "msg_1").await.unwrap().unwrap();
+    world
+        .run(
+            "insert into action_items (user_id, action_item_id, description, created_at, updated_at, due_at) \
+             values ('bob', 'i', 'Buy milk', now(), now(), '2027-01-01'); \
+             insert into push_deliveries (user_id, subscription_id, delivery_id, action_item_id, due_at, status, next_at) \
+             select user_id, subscription_id, 'p', 'i', '2027-01-01', 'pending', now() from push_subscriptions",
+        )
+        .await;
+    let claim = async |keys: &str| {
+        let ledger = process(&world.database, secrets(keys));
+        let deliveries = ledger.outbox().claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap();
+        let pushes = ledger.outbox().claim_pushes(9, &PushPolicy::default()).await.unwrap();
+        let tries = deliveries.claimed.iter().map(|one| one.try_number);
+        tries.chain(pushes.claimed.iter().map(|one| one.try_number)).collect::<Vec<_>>()
+    };
+    let waiting = "select count(*) from (select status, tries, next_at from webhook_deliveries \
+         union all select status, tries, next_at from push_deliveries) o \
+         where status = 'pending' and tries = 0 and next_at > now() + interval '4 minutes'";
+    for _ in 0..12 {
+        assert_eq!(claim(SECOND).await, Vec::<i32>::new());
+        assert_eq!(world.count(waiting).await, 2);
+        world.run("update webhook_deliveries set next_at = now(); update push_deliveries set next_at = now()").await;
+    }
+    assert_eq!(claim(FIRST).await, [1, 1], "neither was given up");
 }
 
 #[tokio::test]

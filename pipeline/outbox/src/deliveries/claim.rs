@@ -15,7 +15,7 @@ use super::{
     fair::{Due, Gate, Passage, SenderLoad, deal, full, gates},
     waiting::{DEAD, DUE, MOVED, cancel, defer, wake_more},
 };
-use crate::Outbox;
+use crate::{Outbox, tries::UNSENDABLE};
 
 /// How many times one claim looks past endpoints that can take no more.
 const ROUNDS: usize = 8;
@@ -149,13 +149,32 @@ async fn take(
         .bind(of(|due| &due.delivery_id))
         .bind(now)
         .bind(now + TimeDelta::from_std(sending).unwrap_or(TimeDelta::zero()))
-        .fetch_all(connection)
+        .fetch_all(&mut *connection)
         .await?;
-    Ok(rows.into_iter().filter_map(|row| claimed(secrets, row, now)).collect())
+    let mut unsendable = [Vec::new(), Vec::new(), Vec::new()];
+    let mut taken = Vec::with_capacity(rows.len());
+    for row in rows {
+        let key = [row.user_id.clone(), row.endpoint_id.clone(), row.delivery_id.clone()];
+        match claimed(secrets, row, now) {
+            Some(delivery) => taken.push(delivery),
+            None => unsendable.iter_mut().zip(key).for_each(|(column, part)| column.push(part)),
+        }
+    }
+    let [users, endpoints, deliveries] = &unsendable;
+    if !deliveries.is_empty() {
+        sqlx::query(include_str!("../../sql/deliveries/put_back.sql"))
+            .bind(users)
+            .bind(endpoints)
+            .bind(deliveries)
+            .bind(now + UNSENDABLE)
+            .execute(connection)
+            .await?;
+    }
+    Ok(taken)
 }
 
-/// A row with an event that this version does not know, or whose endpoint's secret no key opens, stays under way until its
-/// tries are used up: it blocks no other.
+/// `None`: an event that this version does not know, or an endpoint's secret that no key opens. That is the operator's to mend, or
+/// another version's to send: it is put back, and no try is counted.
 fn claimed(secrets: &Secrets, row: TakenRow, now: Timestamp) -> Option<ClaimedDelivery> {
     let event = match row.event.as_str() {
         super::TEST_EVENT => None,
@@ -177,7 +196,7 @@ fn claimed(secrets: &Secrets, row: TakenRow, now: Timestamp) -> Option<ClaimedDe
         match (open(&row.secret), row.previous_secret.as_deref().map(open).transpose()) {
             (Ok(secret), Ok(previous)) => (secret, previous),
             (Err(error), _) | (_, Err(error)) => {
-                tracing::error!(endpoint = row.endpoint_id, %error, "a delivery cannot be signed");
+                tracing::error!(endpoint = row.endpoint_id, %error, "a delivery cannot be signed: no key of LISTEN_SECRETS_KEY opens its endpoint's secret; it waits five minutes");
                 return None;
             }
         };

@@ -11,7 +11,7 @@ use records::{ActionItemId, Timestamp, UserId};
 use sqlx::PgConnection;
 
 use super::{ClaimedPush, PushPolicy, Pushed};
-use crate::{Claims, Outbox, SubscriptionKind};
+use crate::{Claims, Outbox, SubscriptionKind, tries::UNSENDABLE};
 
 /// How many times one claim looks past people who have enough under way.
 const ROUNDS: usize = 8;
@@ -109,8 +109,26 @@ impl Outbox {
             let dealt = deal(open, &mut busy, wanted, policy.per_person);
             taken.extend(take(&mut transaction, &dealt, until).await?);
         }
+        let mut claimed = Vec::with_capacity(taken.len());
+        let mut unsendable = [Vec::new(), Vec::new(), Vec::new()];
+        for row in taken {
+            let key = [row.user_id.clone(), row.subscription_id.clone(), row.delivery_id.clone()];
+            match push(self.db.secrets(), row, now) {
+                Some(push) => claimed.push(push),
+                None => unsendable.iter_mut().zip(key).for_each(|(column, part)| column.push(part)),
+            }
+        }
+        let [users, subscriptions, deliveries] = &unsendable;
+        if !deliveries.is_empty() {
+            sqlx::query(include_str!("../../sql/pushes/put_back.sql"))
+                .bind(users)
+                .bind(subscriptions)
+                .bind(deliveries)
+                .bind(now + UNSENDABLE)
+                .execute(&mut *transaction)
+                .await?;
+        }
         transaction.commit().await?;
-        let claimed = taken.into_iter().filter_map(|row| push(self.db.secrets(), row, now)).collect();
         Ok(Claims { claimed, given_up })
     }
 }
@@ -185,8 +203,7 @@ fn columns(rows: &[DueRow]) -> [Vec<&str>; 3] {
     [of(|row| &row.user_id), of(|row| &row.subscription_id), of(|row| &row.delivery_id)]
 }
 
-/// How a subscription is reached, as its row says. One whose kind this version does not know, or whose secret no key opens, stays
-/// under way until its tries are used up: it blocks no other.
+/// How a subscription is reached, as its row says. `None`: a kind that this version does not know, or a secret that no key opens.
 fn subscription_kind(
     secrets: &Secrets,
     context: Context<'_>,
@@ -198,7 +215,7 @@ fn subscription_kind(
         ("webpush", Some(p256dh), Some(auth)) => match secrets.open(context, &auth) {
             Ok(auth) => Some(SubscriptionKind::WebPush { p256dh, auth }),
             Err(error) => {
-                tracing::error!(subscription = context.id, %error, "a push cannot be sent");
+                tracing::error!(subscription = context.id, %error, "a push cannot be sent: no key of LISTEN_SECRETS_KEY opens its subscription's secret; it waits five minutes");
                 None
             }
         },
@@ -210,7 +227,8 @@ fn subscription_kind(
     }
 }
 
-/// One that says of nothing what it is about was written by another version; it stays under way until its tries are used up.
+/// `None`: it cannot be sent by this process. That is the operator's to mend, or another version's to send: it is put back, and no try is
+/// counted.
 fn push(secrets: &Secrets, mut row: TakenRow, now: Timestamp) -> Option<ClaimedPush> {
     let Some(pushed) = row.pushed() else {
         tracing::error!(delivery_id = row.delivery_id, "what a push is about is unknown to this version");

@@ -28,6 +28,13 @@ static EMAIL: LazyLock<Pattern> = LazyLock::new(|| pattern(r"[\w.+-]+@[\w-]+\.[\
 static LINK: LazyLock<Pattern> = LazyLock::new(|| pattern(r"https?://[^\s]+"));
 static SAYING: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)(?:: |\b(?:saying|that says|to say)\s+(?:that\s+)?)(?P<value>.+)$"));
+/// A wish to be shown something, at the beginning of what an app is asked.
+static READING: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^[\s,:]*(?:app\b)?[\s,:]*(?:to\s+|and\s+|please\s+|for\s+)*(?:list|show|see|check|read|count|find|look|get|give\s+me|tell\s+me|what|which|how\s+(?:many|much))\b",
+    )
+});
+static OPENING: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)^[\s,:]*(?:app\b)?[\s,:]*(?:to\s+)?"));
 static YES: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\b(?:yes|on|true|enable[d]?|with)\b"));
 static NO: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\b(?:no|off|false|disable[d]?|without)\b"));
 
@@ -37,12 +44,20 @@ const GENERIC: [&str; 22] = [
     "update", "delete", "remove", "call", "run", "do", "show", "read", "write", "new",
 ];
 
+/// Words of tools' names that say that nothing is written.
+const READS: [&str; 9] = ["get", "list", "find", "search", "fetch", "show", "read", "check", "count"];
+
 /// What the service itself keeps, by the stems of its names: an app or a tool that is called like this is named by a message that
 /// addresses it, because "Add a task" is a wish to the service.
 const KEPT_HERE: [&str; 6] = ["task", "todo", "reminder", "memory", "goal", "conversation"];
 
 /// Words behind which, or before which, an app is addressed.
 const BEFORE: [&str; 8] = ["with", "via", "using", "use", "ask", "tell", "app", "through"];
+
+/// What may stand before an order to an app.
+const POLITE: [&str; 14] = [
+    "please", "can", "could", "would", "will", "you", "hey", "ok", "okay", "and", "now", "just", "the", "my",
+];
 
 /// A tool that the message names.
 pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
@@ -63,6 +78,10 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
     let is_written = |tool: &AppTool| tool.name.contains('_') && said.contains(&tool.name.to_lowercase());
     if named.iter().filter(|(.., tool)| is_written(tool)).count() == 1 {
         named.retain(|(.., tool)| is_written(tool));
+    }
+    // Who asks to be shown something wants nothing written.
+    if named.iter().any(|(.., tool)| asks_to_read(&message.text, tool) && reads(tool)) {
+        named.retain(|(.., tool)| reads(tool));
     }
     let best = named.iter().map(|(nearness, ..)| *nearness).max()?;
     named.retain(|(nearness, ..)| *nearness == best);
@@ -143,6 +162,27 @@ fn is_named(said: &[String], tool: &AppTool) -> bool {
 fn is_said(said: &[String], tool: &AppTool) -> bool {
     said.contains(&tool.name.to_lowercase())
         || tool.name.split(['_', '-']).all(|word| said.iter().any(|said| *said == word.to_lowercase()))
+}
+
+/// Whether the app is asked to show something: by what stands behind its name, or by the beginning of the message.
+fn asks_to_read(text: &str, tool: &AppTool) -> bool {
+    let behind = end_of(&tool.app_name, text).and_then(|end| text.get(end..));
+    READING.is_match(text) || behind.is_some_and(|behind| READING.is_match(behind))
+}
+
+fn reads(tool: &AppTool) -> bool {
+    tool.name.split(['_', '-']).any(|word| READS.contains(&word.to_lowercase().as_str()))
+}
+
+/// Whether the message is an order to the app from its beginning: what stands behind the app's name is then the order's text. "I used
+/// Tasks yesterday" tells of one, and "show Tasks" asks for something.
+fn is_ordered(text: &str, tool: &AppTool) -> bool {
+    let Some(end) = end_of(&tool.app_name, text) else { return false };
+    let (before, behind) = text.split_at(end);
+    let mut before: Vec<String> = words(before).collect();
+    before.truncate(before.len().saturating_sub(words(&tool.app_name).count()));
+    before.iter().all(|word| BEFORE.contains(&word.as_str()) || POLITE.contains(&word.as_str()))
+        && !READING.is_match(behind)
 }
 
 fn nearness(text: &str, tool: &AppTool) -> usize {
@@ -277,7 +317,7 @@ impl Found<'_> {
         }
     }
 
-    /// What stands behind a colon or "saying", or, of a tool that wants nothing else, behind the app's name.
+    /// What stands behind a colon or "saying", or, of a tool that wants nothing else, behind the name of the app that is given an order.
     fn rest(&self) -> Option<String> {
         let text = &self.turn.message.text;
         let behind = |text: &str| {
@@ -289,10 +329,11 @@ impl Found<'_> {
         }
         // Where more is wanted than this text, the rest of the message says that, too.
         let required = self.tool.parameters.get("required").and_then(Value::as_array);
-        if required.is_some_and(|required| required.len() > 1) {
+        if required.is_some_and(|required| required.len() > 1) || !is_ordered(text, self.tool) {
             return None;
         }
-        behind(text.get(end_of(&self.tool.app_name, text)?..)?)
+        let rest = text.get(end_of(&self.tool.app_name, text)?..)?;
+        behind(OPENING.find(rest).map_or(rest, |opening| &rest[opening.end()..]))
     }
 }
 
@@ -315,16 +356,19 @@ fn end_of(name: &str, text: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn an_app_that_is_called_like_what_the_service_keeps_is_named_where_it_is_addressed() {
-        let tool = |name: &str| AppTool {
+    fn tool(name: &str) -> AppTool {
+        AppTool {
             app_id: "a".to_owned(),
             app_name: "Tasks".to_owned(),
             name: name.to_owned(),
             description: "Adds a task to the user's list.".to_owned(),
             parameters: json!({}),
             status_message: String::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn an_app_that_is_called_like_what_the_service_keeps_is_named_where_it_is_addressed() {
         let is_named = |text: &str| {
             let said: Vec<String> = words(text).collect();
             is_named(&said, &tool("add_task"))
@@ -342,6 +386,30 @@ mod tests {
         ] {
             assert!(is_named(its), "{its}");
         }
+    }
+
+    #[test]
+    fn an_app_is_given_a_text_only_in_an_order_that_is_no_wish_to_be_shown_something() {
+        for order in [
+            "Tell Tasks call Tom",
+            "Please ask the Tasks app to call Tom",
+            "use Tasks to note milk",
+            "Tasks milk",
+        ] {
+            assert!(is_ordered(order, &tool("add_task")), "{order}");
+        }
+        for other in [
+            "Use Tasks to list my tasks",
+            "Ask Tasks to list my tasks",
+            "Use the Tasks app to show what I have to do",
+            "I used Tasks yesterday, use Tasks less",
+            "Nobody should use Tasks for this",
+        ] {
+            assert!(!is_ordered(other, &tool("add_task")), "{other}");
+        }
+        assert!(asks_to_read("Use the Tasks app to show what I have to do", &tool("add_task")));
+        assert!(!asks_to_read("Ask Tasks to call Tom", &tool("add_task")));
+        assert!(reads(&tool("list_tasks")) && !reads(&tool("add_task")));
     }
 
     #[test]
@@ -366,14 +434,6 @@ mod tests {
 
     #[test]
     fn a_tool_is_said_when_each_word_of_its_name_is() {
-        let tool = |name: &str| AppTool {
-            app_id: "a".to_owned(),
-            app_name: "Tasks".to_owned(),
-            name: name.to_owned(),
-            description: "Lists the tasks.".to_owned(),
-            parameters: json!({}),
-            status_message: String::new(),
-        };
         let said: Vec<String> = words("list tasks with Tasks").collect();
         assert!(is_said(&said, &tool("list_tasks")));
         assert!(is_said(&said, &tool("List-Tasks")));

@@ -1,0 +1,11 @@
+-- Pushes that were taken in this transaction and cannot be sent by this process wait until $4. It is no try.
+update push_deliveries p
+set status = 'pending',
+    tries = p.tries - 1,
+    sending_until = null,
+    next_at = $4
+from unnest($1::text[], $2::text[], $3::text[]) t (user_id, subscription_id, delivery_id)
+where p.user_id = t.user_id
+  and p.subscription_id = t.subscription_id
+  and p.delivery_id = t.delivery_id
+  and p.status = 'sending'
