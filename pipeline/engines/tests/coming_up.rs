@@ -35,7 +35,8 @@ fn score(half: &str) -> [Share; 3] {
         let (keys, said): (Vec<&str>, Vec<&str>) =
             lines.lines().partition(|line| line.starts_with("= ") || line.starts_with("? "));
         let events = events(&said.join("\n"));
-        let is_named = |event: &EventDraft, groups: &str| groups.split('|').any(|words| holds(&event.title, words));
+        let is_named =
+            |event: &EventDraft, groups: &str| groups.split('|').any(|words| holds(&event.title, words));
         let is = |event: &EventDraft, key: &str| match (key.split_at(2), key.rsplit_once(" | ")) {
             (("= ", _), Some((groups, when))) => {
                 let day = when.split(' ').next().unwrap();
