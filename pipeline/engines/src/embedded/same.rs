@@ -7,6 +7,7 @@ mod fact;
 mod idioms;
 mod known;
 mod numbers;
+mod objects;
 mod plain;
 mod read;
 mod reworded;
@@ -24,6 +25,7 @@ use super::text::{pattern, stem, words};
 use fact::Fact;
 use known::{KnownFacts, KnownTasks};
 use numbers::{in_digits, numbers};
+use objects::{head, is_preposition};
 use read::Lately;
 use undated::{Undated, without_dates};
 
@@ -84,9 +86,10 @@ pub(super) struct Task {
     names: Vec<String>,
     /// Every word behind the verb, in small letters.
     said: BTreeSet<String>,
-    /// Every word of the object counts: what is bought, where it is no certain thing ("milk", "oat milk"), lists, and what one is
-    /// told.
+    /// Every word of the object counts: what is bought, where it is no certain thing ("milk", "oat milk"), and lists.
     exact: bool,
+    /// It says what someone is told.
+    told: bool,
     /// Who has it, where that is said with an apostrophe.
     owner: Option<String>,
     /// The days that the task names, if any, and the times of day.
@@ -140,9 +143,9 @@ impl Task {
             object: rest.iter().filter(|word| !adds_nothing(word)).map(stems).collect(),
             names: named(&rest, &names),
             said: rest.iter().map(|word| one_noun(bare(word)).to_owned()).collect(),
-            exact: is_telling(&verb) && rest.iter().any(|word| BEGINS_A_CLAUSE.contains(&word.as_str()))
-                || rest.iter().any(|word| word == "and")
-                    && !rest.iter().any(|word| matches!(word.as_str(), "it" | "them"))
+            told: is_telling(&verb) && rest.iter().any(|word| BEGINS_A_CLAUSE.contains(&word.as_str())),
+            exact: rest.iter().any(|word| word == "and")
+                && !rest.iter().any(|word| matches!(word.as_str(), "it" | "them"))
                 || meanings_of(&verb).iter().any(|meaning| meanings_of("buy").contains(meaning))
                     && !rest.iter().take_while(|word| !is_preposition(word)).any(|word| is_definite(word)),
             numbers: numbers(&rest),
@@ -179,6 +182,7 @@ impl Task {
             && self.numbers == other.numbers
             && self.names_agree(other)
             && (!(self.exact || other.exact) || self.object == other.object)
+            && self.tells_the_same(other)
             && (self.days.is_empty() || other.days.is_empty() || self.days == other.days)
             && (self.times.is_empty() || other.times.is_empty() || self.times == other.times)
             && self.contrasts == other.contrasts
@@ -195,6 +199,12 @@ impl Task {
             return one == two && self.verb == other.verb;
         }
         shared == one || shared == two
+    }
+
+    /// "Tell Hannah that it is at six", "tell Hannah that it is cancelled": two, and each may be "tell Hannah".
+    fn tells_the_same(&self, other: &Self) -> bool {
+        let either = self.told || other.told;
+        !either || self.object == other.object || self.object.len().min(other.object.len()) == 1
     }
 
     fn kinds_agree(&self, other: &Self) -> bool {
@@ -331,76 +341,10 @@ static ADDS_NOTHING: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
      him them who which what to for of in on at by from with about into onto as via regarding concerning through between \
      during per and or but so if then also please just now soon today tonight tomorrow again still already maybe really \
      finally quickly too up be is are was were has have had do does will would can could should must get got need needs \
-     there here s sure ahead asap possible least thing things stuff along round together there'll we'll i'll who's whose when where why how whether"
+     there here s sure ahead asap possible least thing things stuff along together there'll we'll i'll who's whose when where why how whether"
         .split_whitespace()
         .collect()
 });
-
-/// The last of the words behind the verb before a preposition sets in, without what only says that it is a firm or a
-/// place; and who has it.
-fn head<'a>(words: impl Iterator<Item = &'a String>) -> (Option<&'a String>, Option<&'a String>) {
-    let (mut head, mut owner, mut last_owner) = (None, None, None);
-    for word in words {
-        if head.is_some() && is_preposition(word) {
-            break;
-        }
-        let adds_nothing = adds_nothing(word) || head.is_some() && is_body(word);
-        if word.ends_with("'s") {
-            last_owner = Some(word);
-        } else if !adds_nothing {
-            head = Some(word);
-            owner = last_owner;
-        }
-    }
-    (head, owner)
-}
-
-fn is_preposition(word: &str) -> bool {
-    matches!(
-        word,
-        "for"
-            | "to"
-            | "of"
-            | "in"
-            | "on"
-            | "at"
-            | "from"
-            | "with"
-            | "about"
-            | "by"
-            | "into"
-            | "under"
-            | "without"
-            | "between"
-            | "before"
-            | "after"
-            | "regarding"
-            | "and"
-            | "because"
-            | "whether"
-            | "if"
-            | "that"
-    )
-}
-
-/// "The insurance company" is the insurance.
-fn is_body(word: &str) -> bool {
-    matches!(
-        word,
-        "company"
-            | "office"
-            | "people"
-            | "team"
-            | "department"
-            | "firm"
-            | "guy"
-            | "place"
-            | "shop"
-            | "store"
-            | "membership"
-            | "subscription"
-    )
-}
 
 #[cfg(test)]
 mod tests {

@@ -159,14 +159,14 @@ impl Plain {
 
     /// One word for two: "vacuum cleaner".
     fn one_for_two(&mut self) {
-        for (first, second, one) in PAIRS {
-            let owner = format!("{second}'s");
-            while let Some(at) = self.position(&[*first, *second]) {
-                self.rest.splice(at..at + 2, [(*one).to_owned()]);
+        let mut at = 0;
+        while let [first, second, ..] = self.rest.get(at..).unwrap_or_default() {
+            let owner = second.strip_suffix("'s").filter(|_| !PAIRS.contains_key(&(&**first, &**second)));
+            if let Some(one) = PAIRS.get(&(&**first, owner.unwrap_or(second))) {
+                let one = if owner.is_some() { format!("{one}'s") } else { (*one).to_owned() };
+                self.rest.splice(at..at + 2, [one]);
             }
-            while let Some(at) = self.position(&[*first, owner.as_str()]) {
-                self.rest.splice(at..at + 2, [format!("{one}'s")]);
-            }
+            at += 1;
         }
     }
 
