@@ -88,7 +88,7 @@ pub(super) struct Task {
     said: BTreeSet<String>,
     /// Every word of the object counts: what is bought, where it is no certain thing ("milk", "oat milk"), and lists.
     exact: bool,
-    /// It says what someone is told.
+    /// The task is to tell or ask someone a whole sentence.
     told: bool,
     /// Who has it, where that is said with an apostrophe.
     owner: Option<String>,
@@ -268,13 +268,13 @@ impl Task {
     }
 }
 
-/// What one is told: "that it is cancelled", "whether it is free".
+/// Words of a whole sentence that someone is told or asked: "that it is cancelled", "whether it is free".
 const BEGINS_A_CLAUSE: &[&str] = &[
     "that", "whether", "if", "is", "are", "was", "were", "has", "have", "had", "will", "can", "isn't",
     "aren't", "won't", "can't",
 ];
 
-/// Verbs with which someone is told or asked something.
+/// Whether `verb` tells or asks a person something.
 fn is_telling(verb: &str) -> bool {
     matches!(verb, "tell" | "inform" | "notify" | "remind" | "ask" | "let know" | "chase" | "nudge" | "warn")
 }
