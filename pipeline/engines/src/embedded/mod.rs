@@ -118,7 +118,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/16"
+        "embedded/17"
     }
 
     fn costs(&self) -> bool {

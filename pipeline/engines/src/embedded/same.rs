@@ -6,8 +6,11 @@
 mod fact;
 mod idioms;
 mod known;
+mod numbers;
+mod objects;
 mod plain;
 mod read;
+mod reworded;
 mod undated;
 
 use std::collections::{BTreeSet, HashSet};
@@ -21,6 +24,8 @@ use super::pattern::Pattern;
 use super::text::{pattern, stem, words};
 use fact::Fact;
 use known::{KnownFacts, KnownTasks};
+use numbers::{in_digits, numbers};
+use objects::{head, is_preposition};
 use read::Lately;
 use undated::{Undated, without_dates};
 
@@ -83,6 +88,8 @@ pub(super) struct Task {
     said: BTreeSet<String>,
     /// Every word of the object counts: what is bought, where it is no certain thing ("milk", "oat milk"), and lists.
     exact: bool,
+    /// The task is to tell or ask someone a whole sentence.
+    told: bool,
     /// Who has it, where that is said with an apostrophe.
     owner: Option<String>,
     /// The days that the task names, if any, and the times of day.
@@ -105,13 +112,14 @@ impl Task {
 
     fn read(text: &str) -> Self {
         let text = PLEASE.replace(text, "");
-        let mut text = LEAD.replace(&text, "").into_owned();
+        let mut text = reworded::reworded(&LEAD.replace(&text, ""));
         for (words, other) in FOR_OTHERS.iter() {
             text = words.replace_all(&text, *other).into_owned();
         }
         let text = &*text;
         let Undated { text: undated, days, times } = without_dates(text);
         let plain::Plain { verb, mut rest, names, particle } = plain::plain(&undated);
+        in_digits(&mut rest);
         // "Thursday's slides": the day is known.
         rest.retain(|word| {
             !(word.ends_with("'s") && !days.is_empty() && kinds_of(bare(word)).next().is_some())
@@ -121,7 +129,13 @@ impl Task {
             let bare = one_noun(bare(word));
             if names.contains(word) { bare.to_owned() } else { stem(bare) }
         };
-        let (head, owner) = head(rest.iter());
+        let (head, owner) = match rest.first() {
+            // "Tell Hannah that the rehearsal is at six" is about Hannah, and so without "that".
+            Some(whom) if is_telling(&verb) && names.contains(whom) && !whom.ends_with("'s") => {
+                (Some(whom), None)
+            }
+            _ => head(rest.iter()),
+        };
         Self {
             verb_stem: stem(&verb),
             head: head.map(stems),
@@ -129,13 +143,11 @@ impl Task {
             object: rest.iter().filter(|word| !adds_nothing(word)).map(stems).collect(),
             names: named(&rest, &names),
             said: rest.iter().map(|word| one_noun(bare(word)).to_owned()).collect(),
+            told: is_telling(&verb) && rest.iter().any(|word| BEGINS_A_CLAUSE.contains(&word.as_str())),
             exact: rest.iter().any(|word| word == "and")
                 && !rest.iter().any(|word| matches!(word.as_str(), "it" | "them"))
                 || meanings_of(&verb).iter().any(|meaning| meanings_of("buy").contains(meaning))
-                    && !rest
-                        .iter()
-                        .take_while(|word| !PREPOSITIONS.contains(&word.as_str()))
-                        .any(|word| is_definite(word)),
+                    && !rest.iter().take_while(|word| !is_preposition(word)).any(|word| is_definite(word)),
             numbers: numbers(&rest),
             days,
             times,
@@ -170,6 +182,7 @@ impl Task {
             && self.numbers == other.numbers
             && self.names_agree(other)
             && (!(self.exact || other.exact) || self.object == other.object)
+            && self.tells_the_same(other)
             && (self.days.is_empty() || other.days.is_empty() || self.days == other.days)
             && (self.times.is_empty() || other.times.is_empty() || self.times == other.times)
             && self.contrasts == other.contrasts
@@ -186,6 +199,12 @@ impl Task {
             return one == two && self.verb == other.verb;
         }
         shared == one || shared == two
+    }
+
+    /// "Tell Hannah that it is at six", "tell Hannah that it is cancelled": two, and each may be "tell Hannah".
+    fn tells_the_same(&self, other: &Self) -> bool {
+        let either = self.told || other.told;
+        !either || self.object == other.object || self.object.len().min(other.object.len()) == 1
     }
 
     fn kinds_agree(&self, other: &Self) -> bool {
@@ -247,6 +266,17 @@ impl Task {
             || same(other, self)
             || meanings_of(&self.verb).iter().any(|meaning| theirs.contains(meaning))
     }
+}
+
+/// Words of a whole sentence that someone is told or asked: "that it is cancelled", "whether it is free".
+const BEGINS_A_CLAUSE: &[&str] = &[
+    "that", "whether", "if", "is", "are", "was", "were", "has", "have", "had", "will", "can", "isn't",
+    "aren't", "won't", "can't",
+];
+
+/// Whether `verb` tells or asks a person something.
+fn is_telling(verb: &str) -> bool {
+    matches!(verb, "tell" | "inform" | "notify" | "remind" | "ask" | "let know" | "chase" | "nudge" | "warn")
 }
 
 /// Shows that one certain thing is meant.
@@ -311,75 +341,10 @@ static ADDS_NOTHING: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
      him them who which what to for of in on at by from with about into onto as via regarding concerning through between \
      during per and or but so if then also please just now soon today tonight tomorrow again still already maybe really \
      finally quickly too up be is are was were has have had do does will would can could should must get got need needs \
-     there here s sure ahead asap possible least thing things stuff there'll we'll i'll who's whose when where why how"
+     there here s sure ahead asap possible least thing things stuff along together there'll we'll i'll who's whose when where why how whether"
         .split_whitespace()
         .collect()
 });
-
-/// The last of the words behind the verb before a preposition sets in, without what only says that it is a firm or a
-/// place; and who has it.
-fn head<'a>(words: impl Iterator<Item = &'a String>) -> (Option<&'a String>, Option<&'a String>) {
-    let (mut head, mut owner, mut last_owner) = (None, None, None);
-    for word in words {
-        if head.is_some() && PREPOSITIONS.contains(&word.as_str()) {
-            break;
-        }
-        let adds_nothing = adds_nothing(word) || head.is_some() && BODIES.contains(&word.as_str());
-        if word.ends_with("'s") {
-            last_owner = Some(word);
-        } else if !adds_nothing {
-            head = Some(word);
-            owner = last_owner;
-        }
-    }
-    (head, owner)
-}
-
-const PREPOSITIONS: &[&str] = &[
-    "for",
-    "to",
-    "of",
-    "in",
-    "on",
-    "at",
-    "from",
-    "with",
-    "about",
-    "by",
-    "into",
-    "under",
-    "without",
-    "between",
-    "before",
-    "after",
-    "regarding",
-    "and",
-    "because",
-];
-/// "The insurance company" is the insurance.
-const BODIES: &[&str] = &[
-    "company",
-    "office",
-    "people",
-    "team",
-    "department",
-    "firm",
-    "guy",
-    "place",
-    "shop",
-    "store",
-    "membership",
-    "subscription",
-];
-
-/// Numbers in digits, and those in words that say how many or which.
-fn numbers(words: &[String]) -> BTreeSet<String> {
-    const WORDS: [&str; 11] =
-        ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
-    let at = |word: &str| WORDS.iter().position(|known| *known == word).map(|at| (at + 2).to_string());
-    let has_digit = |word: &str| word.contains(|c: char| c.is_ascii_digit());
-    words.iter().filter_map(|word| at(word).or_else(|| has_digit(word).then(|| word.clone()))).collect()
-}
 
 #[cfg(test)]
 mod tests {

@@ -45,7 +45,7 @@ fn stems(text: &str) -> BTreeSet<String> {
 }
 
 /// Whether every word of `key` stands in `text`.
-fn holds(text: &str, key: &str) -> bool {
+pub(crate) fn holds(text: &str, key: &str) -> bool {
     stems(key).is_subset(&stems(text))
 }
 

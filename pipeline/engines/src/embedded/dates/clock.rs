@@ -83,7 +83,7 @@ static RULES: LazyLock<Rules<Reader>> = LazyLock::new(|| {
         rule(&format!(r"\b(?P<h>\d{{1,2}}|{HOUR_WORD})\s+o'clock\b"), bare_hours),
         (
             format!(
-                r"\b(?P<lead>by|before|until|at|around|say|@)\s+(?P<h>\d{{1,2}}|{HOUR_WORD})\b{AFTER}"
+                r"\b(?P<lead>by|before|until|at|around|say|from|@)\s+(?P<h>\d{{1,2}}|{HOUR_WORD})\b{AFTER}"
             ),
             bare_hours,
         ),

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use super::NAMELESS;
 use crate::embedded::dates::Reference;
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{capitalised, content_stems, first_words, pattern, without_opening};
@@ -20,7 +21,8 @@ pub(super) fn title(words: &str, reference: &Reference) -> Option<String> {
     let text = LED.replace(&text, "");
     let title = SPACED.replace_all(&text, "$mark").into_owned();
     let title = first_words(title.trim_matches(|c: char| !c.is_alphanumeric()), LONGEST);
-    (!content_stems(&title).is_empty() && !UNNAMED.is_match(&title)).then(|| capitalised(&title))
+    let named = !UNNAMED.is_match(&title) && !NAMELESS.is_match(&title);
+    (named && !content_stems(&title).is_empty()).then(|| capitalised(&title))
 }
 
 /// Where a date stood before a mark.

@@ -138,6 +138,17 @@ pub(super) fn extract(sentences: &[Sentence<'_>], reference: &Reference) -> Vec<
     events.all
 }
 
+/// Words that name nothing that takes place: "Friday works", "online", "the fourteenth".
+static NAMELESS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:the\s+)?(?:works?|suits?|starting|online|offline|finishing|fine|great|perfect|okay|ok|possible|free|available|ready|both|either|later|earlier|half|back|in person|by (?:phone|video)|doors|\p{L}*(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|teenth|tieth))$",
+    )
+});
+
+/// What something does that was named before, perhaps.
+static BEGINS: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)^(?:starts?|begins?|opens?|ends?|finishes)$"));
+
 /// For how many sentences an hour without a day is on the day of the event before it.
 const WITHIN_REACH: usize = 2;
 
@@ -323,6 +334,12 @@ fn title(said: &Said<'_>, asks: bool, before: &str, recalled: impl Fn() -> Optio
                 .or_else(|| happenings::location(said))
                 .or_else(|| happenings::plan(said))
                 .or_else(|| answers::visit(said))
+        })
+        // "Friday at eight works": the practice that was named before.
+        .and_then(|title| match () {
+            () if NAMELESS.is_match(&title) => recalled(),
+            () if BEGINS.is_match(&title) => recalled().or(Some(title)),
+            () => Some(title),
         })
         .filter(|title| {
             let word = title.to_lowercase();

@@ -1,141 +1,29 @@
 //! Phrases that name one act in other words.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::pattern;
 
-/// A verb that means little by itself, words in a row behind it, and the verb that both stand for.
-pub(super) const IDIOMS: &[(&str, &[&str], &str)] = &[
-    ("let", &["know"], "tell"),
-    ("let", &["borrow"], "lend"),
-    ("touch", &["base", "with"], "catch up"),
-    ("catch", &["up", "with"], "catch up"),
-    ("hold", &["interviews", "with"], "interview"),
-    ("hold", &["an", "interview", "with"], "interview"),
-    ("hold", &["a", "meeting", "with"], "meet"),
-    ("have", &["a", "meeting", "with"], "meet"),
-    ("have", &["a", "go", "at"], "try"),
-    ("make", &["a", "complaint", "about"], "complain about"),
-    ("put", &["in", "a", "complaint", "about"], "complain about"),
-    ("make", &["a", "donation", "to"], "donate"),
-    ("make", &["a", "decision", "on"], "decide on"),
-    ("make", &["a", "decision", "about"], "decide on"),
-    ("make", &["changes", "to"], "change"),
-    ("make", &["enquiries", "about"], "look into"),
-    ("put", &["forward"], "nominate"),
-    ("put", &["out", "for", "collection"], "put out"),
-    ("put", &["in", "writing"], "write down"),
-    ("put", &["in", "the", "post"], "post"),
-    ("pop", &["in", "the", "post"], "post"),
-    ("drop", &["in", "the", "post"], "post"),
-    ("put", &["in", "an", "order", "for"], "order"),
-    ("place", &["an", "order", "for"], "order"),
-    ("take", &["to", "be", "repaired"], "repair"),
-    ("take", &["in", "for", "repair"], "repair"),
-    ("take", &["minutes", "of"], "minute"),
-    ("take", &["notes", "on"], "note"),
-    ("do", &["the", "shopping", "for"], "shop for"),
-    ("do", &["the", "washing", "up"], "wash up"),
-    ("wash", &["the", "dishes"], "wash up"),
-    ("do", &["the", "dishes"], "wash up"),
-    ("do", &["a", "deep", "clean", "of"], "clean"),
-    ("do", &["a", "write", "up", "of"], "write up"),
-    ("do", &["a", "test", "of"], "test"),
-    ("give", &["some", "food"], "feed"),
-    ("give", &["food"], "feed"),
-    ("give", &["a", "bath"], "bathe"),
-    ("give", &["feedback", "on"], "comment on"),
-    ("give", &["permission", "for"], "approve"),
-    ("give", &["an", "update"], "update"),
-    ("give", &["a", "update"], "update"),
-    ("leave", &["a", "review", "for"], "review"),
-    ("leave", &["a", "message", "for"], "message"),
-    ("let", &["air", "out", "of"], "bleed"),
-    ("get", &["up", "to", "date"], "update"),
-    ("get", &["a", "copy", "of"], "copy"),
-    ("get", &["a", "quote", "for"], "quote"),
-    ("ask", &["for", "a", "quote", "for"], "quote"),
-    ("request", &["a", "quote", "for"], "quote"),
-    ("keep", &["an", "eye", "on"], "watch"),
-    ("keep", &["in", "the", "loop"], "update"),
-    ("find", &["a", "home", "for"], "rehome"),
-    ("bring", &["up", "to", "date"], "update"),
-    ("get", &["rid", "of"], "get rid of"),
-    ("get", &["in", "touch", "with"], "get in touch"),
-    ("get", &["back", "to"], "reply"),
-    ("put", &["together"], "put together"),
-    ("have", &["a", "look", "at"], "look at"),
-    ("take", &["a", "look", "at"], "look at"),
-    ("have", &["a", "word", "with"], "talk"),
-    ("have", &["a", "chat", "with"], "talk"),
-    ("give", &["some", "water"], "water"),
-    ("give", &["a", "call"], "call"),
-    ("give", &["a", "quick", "call"], "call"),
-    ("give", &["a", "ring"], "call"),
-    ("give", &["a", "shout"], "call"),
-    ("give", &["a", "wash"], "wash"),
-    ("give", &["a", "clean"], "clean"),
-    ("make", &["a", "call", "to"], "call"),
-    ("make", &["sure", "to"], ""),
-    ("take", &["photos", "of"], "photograph"),
-    ("take", &["pictures", "of"], "photograph"),
-    ("take", &["a", "photo", "of"], "photograph"),
-    ("take", &["a", "picture", "of"], "photograph"),
-    ("put", &["in", "an", "application"], "apply"),
-    ("make", &["an", "application"], "apply"),
-    ("place", &["an", "order"], "order"),
-    ("make", &["a", "payment"], "pay"),
-    ("make", &["a", "backup", "of"], "back up"),
-    ("do", &["a", "backup", "of"], "back up"),
-    ("make", &["a", "copy", "of"], "copy"),
-    ("make", &["a", "note", "of"], "note"),
-    ("make", &["a", "start", "on"], "start"),
-    ("make", &["a", "list", "of"], "list"),
-    ("take", &["measurements", "of"], "measure"),
-    ("take", &["for", "a", "walk"], "walk"),
-    ("take", &["care", "of"], "sort out"),
-    ("put", &["on", "charge"], "charge"),
-    ("put", &["on", "to", "charge"], "charge"),
-    ("get", &["ready"], "prepare"),
-    ("get", &["hold", "of"], "contact"),
-    ("give", &["a", "lift"], "drive"),
-    ("give", &["a", "coat", "of", "paint"], "paint"),
-    ("give", &["a", "lick", "of", "paint"], "paint"),
-    ("give", &["a", "hand"], "help"),
-    ("give", &["notice", "of"], "cancel"),
-    ("have", &["a", "read", "of"], "read"),
-    ("have", &["a", "read", "through"], "read"),
-    ("have", &["a", "think", "about"], "think"),
-    ("send", &["an", "invitation"], "invite"),
-    ("send", &["an", "invite"], "invite"),
-    ("send", &["invitations", "to"], "invite"),
-    ("write", &["thank", "you", "card"], "thank"),
-    ("write", &["thank", "you", "note"], "thank"),
-    ("write", &["thank", "you", "letter"], "thank"),
-    ("write", &["a", "thank", "you", "card"], "thank"),
-    ("write", &["a", "thank", "you", "note"], "thank"),
-    ("write", &["a", "thank", "you", "letter"], "thank"),
-    ("send", &["a", "thank", "you", "card"], "thank"),
-    ("send", &["a", "thank", "you", "note"], "thank"),
-    ("send", &["a", "thank", "you", "email"], "thank"),
-    ("say", &["thank", "you", "to"], "thank"),
-    ("say", &["thanks", "to"], "thank"),
-    ("say", &["sorry", "to"], "apologise"),
-    ("say", &["no", "to"], "decline"),
-    ("say", &["yes", "to"], "accept"),
-    ("wish", &["a", "happy", "birthday"], "congratulate"),
-    ("wish", &["happy", "birthday"], "congratulate"),
-    ("submit", &["the", "application", "for"], "apply"),
-    ("submit", &["an", "application", "for"], "apply"),
-    ("send", &["off", "the", "application", "for"], "apply"),
-    ("put", &["up", "for", "sale"], "sell"),
-];
+/// A verb that means little by itself, words in a row behind it, and the verb that both stand for; of one verb the longest
+/// first.
+pub(super) static IDIOMS: LazyLock<HashMap<&'static str, Vec<Idiom>>> = LazyLock::new(|| {
+    let mut idioms: HashMap<&str, Vec<Idiom>> = HashMap::new();
+    for line in include_str!("../lexicon/idioms.txt").lines() {
+        let mut parts = line.split('|').map(str::trim);
+        let [light, words, verb] = [(); 3].map(|()| parts.next().unwrap_or_default());
+        idioms.entry(light).or_default().push((words.split(' ').collect(), verb));
+    }
+    idioms
+});
+/// The words, and the verb.
+pub(super) type Idiom = (Vec<&'static str>, &'static str);
 
 /// Phrases of time or condition that do not change the task: "on the way home", "while she is away", "if you can".
 pub(super) static OCCASION: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)[,\s]+(?:on\s+(?:the|my|our|your|his|her)\s+way(?:\s+(?:home|back|in|out|there|past|(?:to|from)\s+(?:the\s+)?\p{L}+))?\W*$|(?:while|when|whenever|once|as\s+soon\s+as|because|since|so\s+that|in\s+case)\s+(?:i|we|you|he|she|they|it|there|that|this|possible)\b.*$|if\s+(?:possible|necessary|(?:i|we|you)\s+can|there's\s+time)\b.*$)",
+        r"(?i)[,\s]+(?:on\s+(?:the|my|our|your|his|her)\s+way(?:\s+(?:home|back|in|out|there|past|(?:to|from)\s+(?:the\s+)?\p{L}+))?\W*$|(?:while|when|whenever|once|as\s+soon\s+as|because|since|so\s+that|in\s+case)\s+(?:i|we|you|he|she|they|it|there|that|this|possible)\b.*$|(?:before|until|till)\s+(?:i|we|you|he|she|they|it|there)\b.*$|before\s+\p{L}+ing\s+(?:it|them|him|her)(?:\s+(?:back|in|off|out|over|away|on))?\W*$|if\s+(?:possible|necessary|(?:i|we|you)\s+can|there's\s+time)\b.*$)",
     )
 });
 
@@ -147,58 +35,16 @@ pub(super) static NEEDED: LazyLock<Pattern> = LazyLock::new(|| {
 });
 
 /// Two words for what one word is for others.
-pub(super) const PAIRS: &[(&str, &str, &str)] = &[
-    ("vacuum", "cleaner", "hoover"),
-    ("eye", "doctor", "optician"),
-    ("mobile", "phone", "mobile"),
-    ("cell", "phone", "mobile"),
-    ("washing", "machine", "washer"),
-    ("car", "park", "carpark"),
-    ("parking", "lot", "carpark"),
-    ("estate", "agent", "realtor"),
-    ("living", "room", "lounge"),
-    ("sitting", "room", "lounge"),
-    ("post", "code", "postcode"),
-    ("web", "site", "website"),
-    ("application", "form", "application"),
-    ("hire", "car", "rental"),
-    ("rental", "car", "rental"),
-    ("bank", "account", "account"),
-    ("washer", "fluid", "screenwash"),
-    ("windscreen", "wash", "screenwash"),
-    ("bed", "linen", "sheets"),
-    ("spare", "room", "guestroom"),
-    ("guest", "room", "guestroom"),
-    ("guest", "bedroom", "guestroom"),
-    ("spare", "bedroom", "guestroom"),
-    ("smoke", "detector", "smokealarm"),
-    ("smoke", "alarm", "smokealarm"),
-    ("fire", "alarm", "smokealarm"),
-    ("credit", "card", "card"),
-    ("swimming", "pool", "pool"),
-    ("recycling", "bin", "recycling"),
-    ("recycling", "bins", "recycling"),
-    ("driving", "licence", "licence"),
-    ("driver's", "license", "licence"),
-    ("tumble", "dryer", "dryer"),
-    ("high", "chair", "highchair"),
-    ("baby", "sitter", "babysitter"),
-    ("child", "minder", "childminder"),
-    ("laptop", "computer", "laptop"),
-    ("next", "door", "neighbours"),
-    ("next", "door's", "neighbours"),
-    ("pay", "rise", "raise"),
-    ("pay", "raise", "raise"),
-    ("salary", "increase", "raise"),
-    ("air", "conditioner", "aircon"),
-    ("air", "conditioning", "aircon"),
-    ("home", "work", "homework"),
-    ("wedding", "anniversary", "anniversary"),
-    ("ground", "floor", "groundfloor"),
-    ("duct", "tape", "tape"),
-    ("wash", "basin", "sink"),
-    ("hand", "basin", "sink"),
-];
+pub(super) static PAIRS: LazyLock<HashMap<(&'static str, &'static str), &'static str>> =
+    LazyLock::new(|| {
+        let lines = include_str!("../lexicon/two_words.txt").lines();
+        lines
+            .filter_map(|line| {
+                let mut words = line.split(' ');
+                Some(((words.next()?, words.next()?), words.next()?))
+            })
+            .collect()
+    });
 
 /// What is arranged, and the verb that it is the noun of: "arrange the boiler service".
 pub(super) const ACTS: &[(&str, &str)] = &[
@@ -247,13 +93,29 @@ pub(super) const ACTS: &[(&str, &str)] = &[
     ("approval", "approve"),
     ("measurement", "measure"),
     ("disposal", "dispose of"),
+    ("transfer", "transfer"),
+    ("extension", "extend"),
+    ("refund", "refund"),
+    ("printing", "print"),
+    ("washing", "wash"),
+    ("hire", "hire"),
+    ("rental", "rent"),
+    ("sale", "sell"),
+    ("valuation", "value"),
+    ("correction", "correct"),
+    ("completion", "complete"),
+    ("distribution", "distribute"),
+    ("cleanup", "clean up"),
+    ("clean-up", "clean up"),
+    ("set-up", "set up"),
+    ("setup", "set up"),
 ];
 
 /// What is given, had or done and is a verb, too: "give the floor a mop", "have a read of it".
 pub(super) const GIVEN: &[&str] = &[
     "clean", "wash", "wipe", "polish", "hoover", "vacuum", "sweep", "dust", "scrub", "rinse", "iron", "trim",
     "prune", "brush", "check", "read", "tidy", "mop", "call", "ring", "shout", "bell", "buzz", "paint",
-    "water", "service", "test",
+    "water", "service", "test", "tidy", "spray", "shave", "press", "squirt",
 ];
 
 /// What is renewed when one gets a new one.

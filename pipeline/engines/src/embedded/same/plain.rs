@@ -71,6 +71,26 @@ fn needed(text: &str) -> Option<String> {
         .then(|| format!("{verb} {}{}", decapitalised(what), &needed["rest"]))
 }
 
+/// The verb of a participle, of those as well that are hardly said of tasks ("get the shelves put up").
+fn done_verb(word: &str) -> Option<&'static str> {
+    let others = match word {
+        "put" => "put",
+        "shut" => "shut",
+        "looked" => "look",
+        "swept" => "sweep",
+        "hung" => "hang",
+        "given" => "give",
+        "driven" => "drive",
+        "drawn" => "draw",
+        "dropped" => "drop",
+        "ground" => "grind",
+        "framed" => "frame",
+        "seen" => "see",
+        _ => return base_of_participle(word),
+    };
+    Some(others)
+}
+
 /// Verbs that more often are nouns when a sentence begins with them.
 fn is_noun_too(word: &str) -> bool {
     ACTS.iter().any(|(noun, _)| *noun == word)
@@ -94,11 +114,9 @@ impl Plain {
 
     /// Verbs that mean little by themselves.
     fn light_verb(&mut self) {
-        if let Some((at, count, verb)) = IDIOMS
-            .iter()
-            .filter(|(light, _, _)| *light == self.verb)
-            .find_map(|(_, words, verb)| Some((self.position(words)?, words.len(), *verb)))
-        {
+        if let Some((at, count, verb)) = IDIOMS.get(&*self.verb).and_then(|idioms| {
+            idioms.iter().find_map(|(words, verb)| Some((self.position(words)?, words.len(), *verb)))
+        }) {
             self.said_with(verb, at, count);
             if verb.is_empty() && !self.rest.is_empty() {
                 self.verb = self.rest.remove(0);
@@ -106,9 +124,12 @@ impl Plain {
             return;
         }
         match self.verb.clone().as_str() {
-            "get" | "have" | "ask" if self.asks_somebody() => {}
+            "get" | "have" | "ask" if self.asks_somebody() => self.light_verb(),
             "get" if self.gets_anew() => self.verb = "renew".to_owned(),
             "get" | "have" => self.done_by_others(),
+            "sort" if self.sorts_one() => {
+                self.said_with("sort a", 0, usize::from(self.rest.first().is_some_and(|word| word == "out")))
+            }
             "give" => self.given(),
             "do" => self.done(),
             "make" | "fix"
@@ -128,12 +149,24 @@ impl Plain {
         }
     }
 
+    /// "Sort out a babysitter", and not "sort the photos".
+    fn sorts_one(&self) -> bool {
+        self.rest
+            .iter()
+            .find(|word| *word != "out")
+            .is_some_and(|word| matches!(word.as_str(), "a" | "an" | "some"))
+    }
+
     /// One word for two: "vacuum cleaner".
     fn one_for_two(&mut self) {
-        for (first, second, one) in PAIRS {
-            while let Some(at) = self.position(&[*first, *second]) {
-                self.rest.splice(at..at + 2, [(*one).to_owned()]);
+        let mut at = 0;
+        while let [first, second, ..] = self.rest.get(at..).unwrap_or_default() {
+            let owner = second.strip_suffix("'s").filter(|_| !PAIRS.contains_key(&(&**first, &**second)));
+            if let Some(one) = PAIRS.get(&(&**first, owner.unwrap_or(second))) {
+                let one = if owner.is_some() { format!("{one}'s") } else { (*one).to_owned() };
+                self.rest.splice(at..at + 2, [one]);
             }
+            at += 1;
         }
     }
 
@@ -148,7 +181,17 @@ impl Plain {
             self.rest.insert(0, std::mem::take(&mut self.verb));
         } else if !matches!(
             self.verb.as_str(),
-            "arrange" | "book" | "schedule" | "organise" | "organize" | "do" | "order"
+            "arrange"
+                | "book"
+                | "schedule"
+                | "organise"
+                | "organize"
+                | "do"
+                | "order"
+                | "sort"
+                | "sort a"
+                | "handle"
+                | "get"
         ) {
             return;
         }
@@ -160,11 +203,15 @@ impl Plain {
         // "Book a service" is of nothing.
         let of_something = |at: usize| {
             let before = at.checked_sub(1).and_then(|before| self.rest.get(before));
-            before.is_some_and(|before| !ARTICLES.contains(&before.as_str()))
+            before.is_some_and(|before| before != "out" && !ARTICLES.contains(&before.as_str()))
                 || matches!(self.rest.get(at + 1).map(String::as_str), Some("of" | "for"))
         };
         if let Some((at, verb)) = act.filter(|(at, _)| of_something(*at)) {
             self.said_with(verb, at, 1);
+            // "Sort out the renewal of the lease".
+            if self.rest.first().is_some_and(|word| word == "out") {
+                self.rest.remove(0);
+            }
         } else if unsaid && !self.rest.is_empty() {
             self.verb = self.rest.remove(0);
         }
@@ -228,16 +275,32 @@ impl Plain {
         }
     }
 
-    /// "Get the car washed": wash the car.
+    /// "Get the car washed", "get the boiler looked at": wash the car, look at the boiler. "Get the keys to Ben": bring them.
     fn done_by_others(&mut self) {
-        let ends = |at: usize| self.rest.get(at + 1).is_none_or(|next| PREPOSITIONS.contains(&next.as_str()));
-        let done = |at: &usize| {
-            ends(*at) && self.rest.get(*at).is_some_and(|word| base_of_participle(word).is_some())
-        };
-        let Some(at) = (1..self.rest.len()).find(done) else { return };
-        if let Some(verb) = self.rest.get(at).and_then(|word| base_of_participle(word)) {
-            self.said_with(verb, at, 1);
+        let next = |at: usize| self.rest.get(at).map(String::as_str);
+        let ends = |at: usize| next(at).is_none_or(|next| PREPOSITIONS.contains(&next));
+        let done = (1..self.rest.len()).find_map(|at| {
+            let verb = done_verb(next(at)?)?;
+            let joined = next(at + 1).map(|particle| format!("{verb} {particle}"));
+            match joined.filter(|joined| ends(at + 2) && !meanings_of(joined).is_empty()) {
+                Some(joined) => Some((at, 2, joined)),
+                None => ends(at + 1).then(|| (at, 1, verb.to_owned())),
+            }
+        });
+        if let Some((at, count, verb)) = done {
+            self.said_with(&verb, at, count);
+        } else if self.verb == "get" && self.brings() {
+            self.verb = "bring".to_owned();
         }
+    }
+
+    /// "Get the receipts to the accountant", and not "get Tom to sign".
+    fn brings(&self) -> bool {
+        let to = self.rest.iter().skip(1).position(|word| word == "to").map(|at| at + 2);
+        to.and_then(|at| self.rest.get(at)).is_some_and(|whom| {
+            matches!(whom.as_str(), "the" | "my" | "our" | "his" | "her" | "their" | "your")
+                || self.names.contains(whom)
+        })
     }
 
     /// "Ask the neighbours to dinner".
