@@ -114,7 +114,7 @@ impl App {
             parts.push(ShardParts { run_counter, keyed });
         }
         let tasks = TaskParts::wire(&config, &registry, &worker_metrics, runs)?;
-        let live = LiveParts::wire(&config, &registry, &shards, &guard)?;
+        let live = LiveParts::wire(&config, &registry, worker_metrics.clone(), &shards, &guard)?;
         Ok(Self {
             config,
             shards,

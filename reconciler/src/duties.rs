@@ -85,10 +85,9 @@ impl Reconciler {
         while !self.stop.is_cancelled() {
             let page =
                 ledger.db().in_time(ledger.sweep_processing(cursor.as_ref(), self.settings.page)).await?;
-            for found in &page.found {
-                let conversation_id = found.conversation_id.as_str();
+            for (_, conversation) in &page.found {
                 tracing::error!(
-                    conversation_id,
+                    conversation_id = conversation.as_str(),
                     "a conversation stood in processing without a job; it is marked failed"
                 );
             }

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use operations::{IdKind, Operations, OperatorApp};
 use records::UserId;
 use serde_json::{Value, json};
-use store::{InstallRefusal, Uninstalled};
+use store::InstallRefusal;
 
 use super::{
     consent::Cause,
@@ -118,12 +118,12 @@ pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
         Verb::Keys(keys) => keys::run(&operations, keys, as_json).await?,
         Verb::SwitchOff { id, cause } => {
             let id = whole(&operations, &id).await?;
-            let done = operations.switch_off_app(&id, &cause.action()).await?;
+            let done = operations.switch_app(&id, false, &cause.action()).await?;
             switched(&operations, &id, done, "off", as_json).await?;
         }
         Verb::SwitchOn { id, cause } => {
             let id = whole(&operations, &id).await?;
-            let done = operations.switch_on_app(&id, &cause.action()).await?;
+            let done = operations.switch_app(&id, true, &cause.action()).await?;
             switched(&operations, &id, done, "on", as_json).await?;
         }
     }
@@ -244,7 +244,7 @@ async fn install(operations: &Operations, user: &UserId, id: &str, as_json: bool
 }
 
 async fn uninstall(operations: &Operations, user: &UserId, id: &str, as_json: bool) -> anyhow::Result<()> {
-    let changed = operations.store().uninstall_app(user, id).await? == Uninstalled::Uninstalled;
+    let changed = operations.store().uninstall_app(user, id).await?;
     match as_json {
         true => print_json(
             &json!({ "app": id, "user_id": user.as_str(), "installed": false, "changed": changed }),

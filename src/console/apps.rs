@@ -147,10 +147,7 @@ pub(super) async fn change(
     let action = acting.action()?;
     let (id, action) = (id.as_str(), &action);
     let switch = |shard: Operations| async move {
-        let found = match is_off {
-            true => shard.db().in_time(shard.switch_off_app(id, action)).await?,
-            false => shard.db().in_time(shard.switch_on_app(id, action)).await?,
-        };
+        let found = shard.db().in_time(shard.switch_app(id, !is_off, action)).await?;
         if found {
             shard.db().in_time(shard.store().follow_apps(Some(id))).await?;
         }

@@ -9,7 +9,7 @@ use prometheus::Registry;
 use rand::Rng;
 use speech::Engine;
 use tokio_util::task::TaskTracker;
-use worker::{AudioMetrics, AudioWebhooks};
+use worker::{AudioWebhooks, Metrics};
 
 use super::{App, chance, process_name};
 use crate::{
@@ -30,6 +30,7 @@ impl LiveParts {
     pub(super) fn wire(
         config: &Config,
         registry: &Registry,
+        metrics: Metrics,
         shards: &Shards,
         guard: &Guard,
     ) -> anyhow::Result<Self> {
@@ -37,7 +38,6 @@ impl LiveParts {
         let mut chances = [0; 32];
         chance().fill_bytes(&mut chances);
         let engine = config.live.speech().engine(Arc::new(meter), chances);
-        let metrics = AudioMetrics::register(registry).context("registering metrics")?;
         let sender = Sender::new(guard.clone()).context("making the outgoing client")?;
         let audio = AudioWebhooks::new(shards.clone(), sender, metrics, chance().next_u64());
         let engine = engine.context("setting up the speech engine")?;

@@ -43,7 +43,7 @@ mod settings;
 mod tools;
 mod traces;
 
-pub use audio::{AudioMetrics, AudioTap, AudioWebhooks};
+pub use audio::{AudioTap, AudioWebhooks};
 pub use byok::{ByokRuns, EnginesWithKey, Reservation};
 pub use delivered::DeliveredRuns;
 pub use fan_out::Render;

@@ -40,6 +40,11 @@ pub const STAGES: [&str; 9] = [
 /// How a try to tell an endpoint, or to remind a person, can end.
 pub const OUTCOMES: [&str; 6] = ["delivered", "retry", "final", "gone", "cancelled", "lost"];
 
+/// How a request with audio can end, its second try included.
+const AUDIO_OUTCOMES: [&str; 3] = ["delivered", "gone", "failed"];
+/// Why audio of one request is not sent.
+const AUDIO_DROPS: [&str; 3] = ["behind", "circuit_open", "memory"];
+
 /// How a run can end.
 pub(crate) const ENDS: [&str; 5] = ["completed", "released", "failed", "parked", "lost"];
 /// How a call to a model server can end: an answer, a failure, or an open circuit, for which it was not made.
@@ -74,6 +79,8 @@ pub struct Metrics {
     failed_runs: IntCounterVec,
     webhook_deliveries: IntCounterVec,
     push_deliveries: IntCounterVec,
+    audio_requests: IntCounterVec,
+    audio_drops: IntCounterVec,
     tool_calls: IntCounterVec,
     engine_tokens: IntCounterVec,
     engine_calls: IntCounterVec,
@@ -157,6 +164,21 @@ impl Metrics {
                 "Tries to remind a person by how they ended.",
                 ["outcome"],
                 OUTCOMES.map(one),
+            )?,
+            audio_requests: labelled(
+                registry,
+                "listen_audio_webhook_requests_total",
+                "Requests with audio to users' servers, by outcome.",
+                ["outcome"],
+                AUDIO_OUTCOMES.map(one),
+            )?,
+            audio_drops: labelled(
+                registry,
+                "listen_audio_webhook_dropped_total",
+                "Requests with audio that were not made: an older one waited for a slow receiver, the receiver is \
+                 left alone for a while, or the process keeps as much audio as it may.",
+                ["reason"],
+                AUDIO_DROPS.map(one),
             )?,
             tool_calls: labelled(
                 registry,
@@ -293,6 +315,16 @@ impl Metrics {
     /// `outcome` is one of [`OUTCOMES`].
     pub(crate) fn count_pushes(&self, outcome: &'static str, tries: u64) {
         self.push_deliveries.with_label_values(&[outcome]).inc_by(tries);
+    }
+
+    /// `outcome` is one of [`AUDIO_OUTCOMES`].
+    pub(crate) fn count_audio(&self, outcome: &'static str) {
+        self.audio_requests.with_label_values(&[outcome]).inc();
+    }
+
+    /// `reason` is one of [`AUDIO_DROPS`].
+    pub(crate) fn count_dropped_audio(&self, reason: &'static str) {
+        self.audio_drops.with_label_values(&[reason]).inc();
     }
 
     /// `outcome` is one of [`tool_outcomes`].

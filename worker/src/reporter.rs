@@ -56,9 +56,13 @@ impl RunReporter {
         ended_it().find(|stage| *stage != "describe_photos").or_else(|| ended_it().next())
     }
 
+    fn observe(&self, event: RunEvent) {
+        self.shared.settings.observer.observe(&self.claimed, event);
+    }
+
     pub(crate) fn run_started(&self) {
         tracing::info!("run started");
-        self.shared.settings.observer.observe(&self.claimed, RunEvent::RunStarted);
+        self.observe(RunEvent::RunStarted);
     }
 
     pub(crate) fn run_ended(&self, end: Ended, elapsed: Duration) {
@@ -66,14 +70,14 @@ impl RunReporter {
         self.shared.metrics.observe_run(elapsed, end.as_str(), code);
         let failure_code = code.map_or("", FailureCode::as_str);
         tracing::info!(end = end.as_str(), failure_code, elapsed_ms = millis(elapsed), "run ended");
-        self.shared.settings.observer.observe(&self.claimed, RunEvent::RunEnded { end, elapsed });
+        self.observe(RunEvent::RunEnded { end, elapsed });
     }
 }
 
 impl Observer for RunReporter {
     fn stage_started(&self, stage: StageName) {
         tracing::debug!(stage, "stage started");
-        self.shared.settings.observer.observe(&self.claimed, RunEvent::StageStarted { stage });
+        self.observe(RunEvent::StageStarted { stage });
     }
 
     fn stage_done(&self, stage: StageName, elapsed: Duration, recalled: bool) -> BoxFuture<'_, ()> {
@@ -84,10 +88,7 @@ impl Observer for RunReporter {
             self.stages.lock().push((stage, took));
         }
         tracing::info!(stage, recalled, elapsed_ms = millis(elapsed), "stage done");
-        self.shared
-            .settings
-            .observer
-            .observe(&self.claimed, RunEvent::StageDone { stage, elapsed, recalled });
+        self.observe(RunEvent::StageDone { stage, elapsed, recalled });
         let pause = self
             .shared
             .settings
@@ -106,7 +107,7 @@ impl Observer for RunReporter {
         self.shared.metrics.observe_stage(stage, elapsed);
         self.failed.lock().push((stage, code));
         tracing::warn!(stage, failure_code = code.as_str(), elapsed_ms = millis(elapsed), "stage failed");
-        self.shared.settings.observer.observe(&self.claimed, RunEvent::StageFailed { stage, elapsed, code });
+        self.observe(RunEvent::StageFailed { stage, elapsed, code });
     }
 }
 

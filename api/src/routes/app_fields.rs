@@ -183,7 +183,7 @@ fn replaced(token: String) -> McpToken {
 }
 
 fn visibility() -> Named<Choice<&'static str, AppVisibility>> {
-    words::AppVisibility::in_request(Choice::of(AppVisibility::ALL.map(|one| (one.as_str(), one))))
+    words::AppVisibility::in_request(Choice::of(AppVisibility::ALL.iter().map(|one| (one.as_str(), *one))))
 }
 
 fn refuse_blank(fields: &mut Fields<'_>, name: &'static str, text: Option<&str>) {

@@ -62,7 +62,7 @@ pub(super) async fn create(
         // since, the job that is admitted again waits for keys.
         Err(_) if new.deferred => {
             let unclaimed = WithKeys { claimant: None };
-            return Ok(state.ledger.create_conversation_with_keys(user, new, unclaimed).await?);
+            return Ok(state.ledger.create_conversation(user, new, Some(unclaimed)).await?);
         }
         Err(full) => return Err(full),
     };
@@ -70,7 +70,7 @@ pub(super) async fn create(
     admitted(permit, &state.ledger, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
         let id = new.id.clone();
         let keys = WithKeys { claimant: claimant.as_ref() };
-        let mut outcome = ledger.create_conversation_with_keys(&user, new, keys).await?;
+        let mut outcome = ledger.create_conversation(&user, new, Some(keys)).await?;
         let (job, claimed) = match &mut outcome {
             CreateOutcome::Admitted(admitted) => {
                 (Some(admitted.job_id.clone()), admitted.claimed.take().map(|claimed| *claimed))

@@ -237,7 +237,7 @@ async fn create(
     let (id, user) = (new.id.clone(), &caller.user);
     let place = new.geolocation.clone().map(|place| (place, new.started_at));
     let outcome = match key {
-        None => state.ledger.create_conversation(user, new).await?,
+        None => state.ledger.create_conversation(user, new, None).await?,
         Some(key) => byok::create(state, user, new, key).await?,
     };
     caller.account.release_body();

@@ -111,7 +111,7 @@ pub(super) async fn finalize(
     caller.account.has_room()?;
     let finalized = match key {
         None => {
-            let finalized = state.ledger.finalize(user, id, context).await?;
+            let finalized = state.ledger.finalize(user, id, context, None).await?;
             finalized.map(|FinalizeOutcome { fresh, view, .. }| (fresh, view))
         }
         Some(key) => finalize_with(key, state, user, id, context).await?.map(|fresh| (fresh, None)),
@@ -159,7 +159,7 @@ async fn finalize_with(
         key,
         async move |ledger: Ledger, claimant: Option<WorkerId>| {
             let keys = WithKeys { claimant: claimant.as_ref() };
-            Ok(match ledger.finalize_with_keys(&user, &id, context, keys).await? {
+            Ok(match ledger.finalize(&user, &id, context, Some(keys)).await? {
                 Ok(FinalizeOutcome { job, fresh, claimed, .. }) => (Ok(fresh), job, claimed),
                 Err(refusal) => (Err(refusal), None, None),
             })

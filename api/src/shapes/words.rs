@@ -75,7 +75,7 @@ words! {
     SubscriptionKind, "A browser or a webhook.", ["webpush", "webhook"];
     SummaryApp, "A summarization app.", APPS;
     AppVisibility, "Who sees an app and may install it: its owner alone, or every user of this instance.",
-        Visible::ALL.map(Visible::as_str);
+        Visible::ALL.iter().map(|one| one.as_str());
     AppUse, "One use of an app.", ["tool_calls", "conversations", "summaries", "chat_messages"];
     ToolMethod, "How a tool is called.", ["GET", "POST", "PUT", "PATCH", "DELETE"];
     ChatTarget, "In which chat an app writes.", ["app", "main"];

@@ -167,7 +167,13 @@ async fn goal_patch_needs_a_field_and_null_clears_only_the_unit() {
     let patch = async |body| bench.ask(&bench.key, Method::PATCH, &path(&made, ""), Some(body)).await;
     let changed = patch(json!({ "title": "Read more", "unit": "books", "goal_type": "numeric" })).await;
     assert_eq!((&changed.body["title"], &changed.body["unit"]), (&json!("Read more"), &json!("books")));
-    assert_eq!(patch(json!({ "unit": null })).await.body["unit"], Value::Null);
+    let unitless = patch(json!({ "unit": null, "is_active": false })).await;
+    let expected = json!({
+        "id": made.body["id"], "title": "Read more", "goal_type": "numeric", "target_value": 8.0, "current_value": 0.0,
+        "min_value": 0.0, "max_value": 10.0, "unit": null, "is_active": false, "created_at": made.body["created_at"],
+        "updated_at": unitless.body["updated_at"],
+    });
+    assert_eq!(unitless.body, expected, "what is not named stays");
     assert_eq!(patch(json!({ "current_value": 3 })).await.kinds(), [("value_error", &json!(["body"]))]);
     assert_eq!(
         patch(json!({ "title": null, "is_active": null })).await.kinds(),

@@ -120,7 +120,13 @@ async fn memory_is_changed_and_deleted_by_its_owner_and_has_no_single_read() {
         (&json!("public"), &json!("work"), &json!(true))
     );
     assert_eq!((&changed.body["content"], &changed.body["tags"]), (&json!("x"), &json!(["a"])));
-    assert_eq!(patch(json!({ "tags": [] })).await.body["tags"], json!([]));
+    let reworded = patch(json!({ "content": "y", "tags": [] })).await;
+    assert_eq!((&reworded.body["content"], &reworded.body["tags"]), (&json!("y"), &json!([])));
+    assert_eq!(
+        (&reworded.body["visibility"], &reworded.body["category"]),
+        (&json!("public"), &json!("work")),
+        "what is not named stays"
+    );
     assert_eq!(patch(json!({})).await.kinds(), [("value_error", &json!(["body"]))]);
     assert_eq!(
         patch(json!({ "content": null, "tags": null })).await.kinds(),

@@ -4,12 +4,9 @@ use chrono::Duration;
 
 use crate::{Epoch, FailureCode, Generation, Outcome, WorkerId};
 
-/// A command to a job (DESIGN §3).
+/// A command to a job (DESIGN §3). New jobs are built by [`Job::admit`](crate::Job::admit).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Command {
-    /// Another admission of this job's conversation is asked for: refused with `LiveJob` while the job is
-    /// live, granted without any change once it is terminal. New jobs are built by [`Job::admit`](crate::Job::admit).
-    Admit,
     /// A worker wants to run it.
     Claim {
         /// The generation that the delivery names.

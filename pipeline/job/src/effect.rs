@@ -27,16 +27,4 @@ pub enum Effect {
     CountRetry,
     /// A dead letter was made (`listen_finalization_dead_letter_total`).
     CountDeadLetter,
-    /// An operator action is recorded.
-    RecordAction,
-}
-
-impl Effect {
-    /// From when the job may be claimed, if this effect enqueues it.
-    pub fn ready_at(&self) -> Option<Timestamp> {
-        match self {
-            Self::Enqueue { at } => Some(*at),
-            _ => None,
-        }
-    }
 }

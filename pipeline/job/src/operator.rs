@@ -2,16 +2,22 @@
 
 use crate::{Effect, FailureCode, Job, Queue, Refusal, State, Step, Timestamp};
 
-/// What a replay must know beyond the job, read in the same transaction.
-pub(crate) struct Replay {
-    pub(crate) superseded: bool,
-    pub(crate) conversation_gone: bool,
-    pub(crate) requires_keys: bool,
-}
-
-/// Begins a dead letter anew, with nothing on its account but its epoch.
-pub(crate) fn replay(job: &Job, replay: &Replay, now: Timestamp) -> Result<Step, Refusal> {
-    check_replay(job, replay)?;
+/// Begins a dead letter anew, with nothing on its account but its epoch. Of a parked job the refusal says what is missing:
+/// keys, not an operator.
+pub(crate) fn replay(
+    job: &Job,
+    superseded: bool,
+    conversation_gone: bool,
+    requires_keys: bool,
+    now: Timestamp,
+) -> Result<Step, Refusal> {
+    match job.state {
+        State::DeadLetter { .. } if superseded => return Err(Refusal::Superseded),
+        State::DeadLetter { .. } if conversation_gone => return Err(Refusal::ConversationGone),
+        State::DeadLetter { .. } => {}
+        State::BlockedByok => return Err(Refusal::Blocked),
+        State::Queued { .. } | State::Leased(_) | State::Completed { .. } => return Err(Refusal::NotDead),
+    }
     let mut step = Step::from_job(job);
     let fresh = &mut step.job;
     fresh.queue = Queue::Finalization;
@@ -20,28 +26,12 @@ pub(crate) fn replay(job: &Job, replay: &Replay, now: Timestamp) -> Result<Step,
     fresh.crashes = 0;
     fresh.crashed_epoch = None;
     fresh.runs = 0;
-    fresh.requires_keys |= replay.requires_keys;
+    fresh.requires_keys |= requires_keys;
     fresh.admitted_at = now;
     fresh.first_blocked_at = None;
     fresh.last_code = None;
     fresh.settled_at = None;
-    Ok(step.with(Effect::ReopenConversation).with(Effect::RecordAction).queue(now, now))
-}
-
-/// Of a parked job the refusal says what is missing: keys, not an operator.
-fn check_replay(job: &Job, replay: &Replay) -> Result<(), Refusal> {
-    match job.state {
-        State::DeadLetter { .. } if replay.superseded => Err(Refusal::Superseded),
-        State::DeadLetter { .. } if replay.conversation_gone => Err(Refusal::ConversationGone),
-        State::DeadLetter { .. } => Ok(()),
-        State::BlockedByok => Err(Refusal::Blocked),
-        State::Queued { .. } | State::Leased(_) | State::Completed { .. } => Err(Refusal::NotDead),
-    }
-}
-
-/// Marks a dead letter as settled.
-pub(crate) fn discard(job: &Job, now: Timestamp) -> Result<Step, Refusal> {
-    Ok(settle(job, now)?.with(Effect::RecordAction))
+    Ok(step.with(Effect::ReopenConversation).queue(now, now))
 }
 
 /// A dead letter that waits for no operator any more; settling it again keeps the first moment.
@@ -66,7 +56,7 @@ pub(crate) fn run_now(job: &Job, now: Timestamp) -> Result<Step, Refusal> {
     }
     let mut step = Step::from_job(job);
     step.job.generation = step.job.generation.next();
-    let mut step = step.with(Effect::RecordAction).queue(now, now);
+    let mut step = step.queue(now, now);
     step.job.hurried = true;
     Ok(step)
 }
@@ -80,5 +70,5 @@ pub(crate) fn cancel(job: &Job, now: Timestamp) -> Result<Step, Refusal> {
     let mut step = Step::from_job(job);
     step.job.epoch = step.job.epoch.next();
     step.job.settled_at = Some(now);
-    Ok(step.dead_letter(FailureCode::CancelledByOperator).with(Effect::RecordAction))
+    Ok(step.dead_letter(FailureCode::CancelledByOperator))
 }

@@ -5,8 +5,6 @@ use crate::Timestamp;
 /// The domain says no. An answer, not an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// A live job of this conversation exists.
-    LiveJob,
     /// The delivery's generation is older than the job's.
     StaleGeneration,
     /// The delivery's generation is newer than the job's.

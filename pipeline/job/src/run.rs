@@ -59,18 +59,13 @@ pub(crate) fn complete(job: &Job, epoch: Epoch, outcome: Outcome) -> Result<Step
     Ok(step.with(Effect::CompleteConversation { outcome }))
 }
 
-/// What a run reports when it failed.
-pub(crate) struct Failure {
-    pub(crate) code: FailureCode,
-    pub(crate) retry_after: Option<Duration>,
-    pub(crate) jitter_permille: i32,
-}
-
 /// Spends an attempt: another one after the back-off, or, when the code is fatal or that was the last one, none.
 pub(crate) fn fail(
     job: &Job,
     epoch: Epoch,
-    failure: &Failure,
+    code: FailureCode,
+    retry_after: Option<Duration>,
+    jitter_permille: i32,
     now: Timestamp,
     policy: &Policy,
 ) -> Result<Step, Refusal> {
@@ -78,12 +73,12 @@ pub(crate) fn fail(
     let mut step = Step::from_job(job);
     let attempts = step.job.attempts.saturating_add(1);
     step.job.attempts = attempts;
-    step.job.last_code = Some(failure.code);
-    if !failure.code.is_retryable() || attempts >= policy.max_attempts {
-        return Ok(step.dead_letter(failure.code));
+    step.job.last_code = Some(code);
+    if !code.is_retryable() || attempts >= policy.max_attempts {
+        return Ok(step.dead_letter(code));
     }
-    let back_off = policy.back_off_after(attempts, failure.jitter_permille);
-    let wait = failure.retry_after.map_or(back_off, |asked| asked.max(back_off));
+    let back_off = policy.back_off_after(attempts, jitter_permille);
+    let wait = retry_after.map_or(back_off, |asked| asked.max(back_off));
     Ok(step.with(Effect::CountRetry).queue(later(now, wait), now))
 }
 

@@ -20,11 +20,6 @@ impl Step {
         Self { job: Job { next_check_at: None, ..job.clone() }, effects: Vec::new() }
     }
 
-    /// Whether it puts the job into its queue.
-    pub fn enqueues(&self) -> bool {
-        self.effects.iter().any(|effect| effect.ready_at().is_some())
-    }
-
     /// Adds an effect behind those that are there.
     pub(crate) fn with(mut self, effect: Effect) -> Self {
         self.effects.push(effect);

@@ -27,7 +27,6 @@ fn command() -> impl Strategy<Value = Command> {
     let offset = || prop_oneof![8 => Just(0_i64), 1 => Just(-1), 1 => Just(1)];
     let worker = || WorkerId("worker".into());
     prop_oneof![
-        1 => Just(Command::Admit),
         8 => (offset(), any::<bool>()).prop_map(move |(by, keys)| Command::Claim {
             generation: Generation(by), worker: worker(), keys
         }),

@@ -144,6 +144,32 @@ pub(crate) struct Admitting<'a> {
     trace: Option<TraceContext>,
 }
 
+impl<'a> Admitting<'a> {
+    /// The revision after `newest`, in the present trace; whether the conversation is worth keeping is judged.
+    fn after(
+        newest: i64,
+        (user, conversation): (&'a UserId, &'a ConversationId),
+        origin: Origin,
+        owner: &Owner,
+        keying: Keying<'_>,
+    ) -> Self {
+        Self {
+            user,
+            conversation,
+            revision: newest + 1,
+            origin,
+            force_process: false,
+            requires_keys: keying.required,
+            first_epoch: owner.first_epoch,
+            trace: TraceContext::current(),
+        }
+    }
+
+    fn job_id(&self) -> JobId {
+        JobId::derive(self.user.as_str(), self.conversation.as_str(), self.revision)
+    }
+}
+
 impl Ledger {
     /// Writes the jobs and admission records of revisions whose conversations the caller has locked or just written. Dead letters
     /// of earlier revisions wait for no operator any more.
@@ -270,6 +296,9 @@ fn of_meeting(calendar_meeting_context: Option<&Value>) -> Option<Value> {
 struct Standing {
     status: String,
     finalization_revision: i64,
+    /// Of a live conversation: the socket that opened it last, and when it is processed if nothing more is said.
+    live_epoch: Option<i64>,
+    process_after: Option<Timestamp>,
     has_content: bool,
 }
 
@@ -284,12 +313,6 @@ async fn lock_standing(
         .bind(conversation.as_str())
         .fetch_optional(connection)
         .await?)
-}
-
-impl Admitting<'_> {
-    fn job_id(&self) -> JobId {
-        JobId::derive(self.user.as_str(), self.conversation.as_str(), self.revision)
-    }
 }
 
 /// The part of a trace that is an admission: what waits in the queue is its child.

@@ -9,13 +9,6 @@ use records::{ConversationId, UserId};
 
 use crate::{Ledger, effects::announce_failed};
 
-/// What a sweep did to one conversation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Swept {
-    pub user_id: UserId,
-    pub conversation_id: ConversationId,
-}
-
 impl Ledger {
     /// At most `limit` due jobs after `after`, oldest first: those that were parked past their deadline.
     pub async fn due_page(
@@ -54,7 +47,7 @@ impl Ledger {
         &self,
         after: Option<&Cursor>,
         limit: i64,
-    ) -> Result<KeysetPage<Vec<Swept>>, Error> {
+    ) -> Result<KeysetPage<Vec<(UserId, ConversationId)>>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
         let (at, user, id) = cursor::bound(after);
         let looked: Vec<LookedAt> = sqlx::query_as(include_str!("../sql/reconcile/fail_stuck.sql"))
@@ -65,7 +58,8 @@ impl Ledger {
             .bind(id)
             .fetch_all(&mut *transaction)
             .await?;
-        let last = looked.last().map(LookedAt::position);
+        let position = |row: &LookedAt| (row.updated_at, row.user_id.clone(), row.conversation_id.clone());
+        let last = looked.last().map(position);
         let next = cursor::next_cursor(looked.len(), limit, last);
         let mut found = Vec::new();
         for row in looked {
@@ -73,7 +67,7 @@ impl Ledger {
             let (user_id, conversation_id) =
                 (UserId::new(row.user_id), ConversationId::new(row.conversation_id));
             announce_failed(&mut transaction, (&user_id, &conversation_id, revision), None, now).await?;
-            found.push(Swept { user_id, conversation_id });
+            found.push((user_id, conversation_id));
         }
         transaction.commit().await?;
         Ok(KeysetPage { found, next })
@@ -105,10 +99,4 @@ struct LookedAt {
     user_id: String,
     conversation_id: String,
     swept: Option<i64>,
-}
-
-impl LookedAt {
-    fn position(&self) -> (Timestamp, String, String) {
-        (self.updated_at, self.user_id.clone(), self.conversation_id.clone())
-    }
 }

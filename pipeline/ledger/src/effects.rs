@@ -52,14 +52,10 @@ macro_rules! retry_conflicts {
                 Err($crate::effects::Abort::Conflict) if attempts < $crate::effects::ATTEMPTS => {
                     attempts += 1
                 }
-                Err($crate::effects::Abort::Conflict) => break Err($crate::effects::contended($doing)),
+                Err($crate::effects::Abort::Conflict) => break Err(::db::Error::Contended { doing: $doing }),
             }
         }
     }};
-}
-/// Others kept storing the job first.
-pub const fn contended(doing: &'static str) -> Error {
-    Error::Contended { doing }
 }
 
 /// A granted command as it was stored.
@@ -146,11 +142,10 @@ impl Ledger {
                         .execute(&mut *connection)
                         .await?;
                 }
-                // The stored row is the queue's entry; completion and operators write theirs themselves.
+                // The stored row is the queue's entry; completion writes its conversations itself.
                 Effect::CompleteConversation { .. }
                 | Effect::CountRetry
                 | Effect::CountDeadLetter
-                | Effect::RecordAction
                 | Effect::Enqueue { .. } => {}
             }
         }
@@ -174,7 +169,7 @@ impl Ledger {
     }
 
     fn wake_workers(&self, job: &Job, effects: &[Effect]) {
-        if effects.iter().any(|effect| effect.ready_at().is_some()) {
+        if effects.iter().any(|effect| matches!(effect, Effect::Enqueue { .. })) {
             self.db.waker().job_queued(job.queue);
         }
     }

@@ -97,7 +97,7 @@ const fn is_first(generation: &i64) -> bool {
 /// The verb under which a granted command is remembered; `None`: it is not.
 fn verb(command: &Command) -> Option<Verb> {
     Some(match command {
-        Command::Admit | Command::Renew { .. } => return None,
+        Command::Renew { .. } => return None,
         Command::Claim { .. } => Verb::Claim,
         Command::ProveAlive { .. } => Verb::ProveAlive,
         Command::Release { .. } => Verb::Release,

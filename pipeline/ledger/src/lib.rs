@@ -56,7 +56,6 @@ pub use checkpoints::CheckpointKey;
 pub use claim::{ClaimRequest, Claimed, JobClaims, LeaseToken};
 pub use claim_named::{Delivered, NamedClaim};
 pub use complete::{Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
-pub use due::Swept;
 pub use history::Event;
 pub use items::{ItemChange, NewActionItem};
 pub use keyed::WithKeys;

@@ -50,31 +50,19 @@ impl Operations {
             .await?)
     }
 
-    /// Switches an app off: it is not called and may not write, until it is switched on again. `false`: no such app.
-    pub async fn switch_off_app(&self, id: &str, action: &OperatorAction) -> Result<bool, Error> {
+    /// Switches an app off, or on again: one that is off is not called and may not write. `false`: no such app.
+    pub async fn switch_app(&self, id: &str, is_on: bool, action: &OperatorAction) -> Result<bool, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        let owner: Option<String> = sqlx::query_scalar(include_str!("../sql/apps/switch_off.sql"))
+        let owner: Option<String> = sqlx::query_scalar(include_str!("../sql/apps/switch.sql"))
             .bind(id)
             .bind(now)
+            .bind(is_on)
             .bind(&action.reason)
             .fetch_optional(&mut *transaction)
             .await?;
         let Some(owner) = owner.map(UserId::new) else { return Ok(false) };
-        action.record(&mut transaction, "switch_off_app", Some(&owner), id, now).await?;
-        transaction.commit().await?;
-        Ok(true)
-    }
-
-    /// Switches an app on again. `false`: no such app.
-    pub async fn switch_on_app(&self, id: &str, action: &OperatorAction) -> Result<bool, Error> {
-        let (mut transaction, now) = self.db.begin().await?;
-        let owner: Option<String> = sqlx::query_scalar(include_str!("../sql/apps/switch_on.sql"))
-            .bind(id)
-            .bind(now)
-            .fetch_optional(&mut *transaction)
-            .await?;
-        let Some(owner) = owner.map(UserId::new) else { return Ok(false) };
-        action.record(&mut transaction, "switch_on_app", Some(&owner), id, now).await?;
+        let verb = if is_on { "switch_on_app" } else { "switch_off_app" };
+        action.record(&mut transaction, verb, Some(&owner), id, now).await?;
         transaction.commit().await?;
         Ok(true)
     }

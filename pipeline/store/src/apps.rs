@@ -15,31 +15,20 @@ mod keys;
 mod mcp_token;
 mod save;
 
-pub use install::{InstallRefusal, Uninstalled};
+pub use install::InstallRefusal;
 pub use keys::{AppKey, AppKeyOwner, AppKeyRefusal, NewAppKey};
 pub use mcp_token::McpToken;
 pub use save::{NewApp, Stored, TooManyApps};
 
-/// Who sees an app, and may install it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum AppVisibility {
-    /// Its owner alone.
-    #[default]
-    Private,
-    /// Every user of this instance.
-    Public,
-}
-
-impl AppVisibility {
-    /// Every value.
-    pub const ALL: [Self; 2] = [Self::Private, Self::Public];
-
-    /// The name on the wire and in the table.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Private => "private",
-            Self::Public => "public",
-        }
+job::named! {
+    /// Who sees an app, and may install it.
+    #[derive(Default)]
+    AppVisibility {
+        /// Its owner alone.
+        #[default]
+        Private = "private",
+        /// Every user of this instance.
+        Public = "public",
     }
 }
 
@@ -47,7 +36,7 @@ impl TryFrom<String> for AppVisibility {
     type Error = String;
 
     fn try_from(name: String) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|one| one.as_str() == name).ok_or(name)
+        Self::from_name(&name).ok_or(name)
     }
 }
 

@@ -44,16 +44,6 @@ impl Store {
             .await?;
         rows.into_iter().map(Memory::try_from).collect()
     }
-
-    /// The memory of an event; `None`: deleted meanwhile.
-    pub async fn memory_to_tell(&self, user: &UserId, id: &MemoryId) -> Result<Option<Memory>, Error> {
-        let row: Option<MemoryRow> = sqlx::query_as(include_str!("../sql/memories/get.sql"))
-            .bind(user.as_str())
-            .bind(id.as_str())
-            .fetch_optional(self.db.pool())
-            .await?;
-        row.map(Memory::try_from).transpose()
-    }
 }
 
 /// What [`MemoryRow`] reads.

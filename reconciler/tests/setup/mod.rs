@@ -78,7 +78,7 @@ impl Setup {
             deferred,
             ..NewConversation::new(ConversationId::new(id), words, Source::new("phone"))
         };
-        self.ledger.create_conversation(&user(), new).await.unwrap()
+        self.ledger.create_conversation(&user(), new, None).await.unwrap()
     }
 
     /// A conversation whose job is queued.

@@ -137,7 +137,7 @@ impl World {
 
     /// A conversation of Ann's that was admitted.
     pub(super) async fn admitted(&self, id: &str) -> JobId {
-        match self.ledger.create_conversation(&UserId::new("ann"), talk(id)).await.unwrap() {
+        match self.ledger.create_conversation(&UserId::new("ann"), talk(id), None).await.unwrap() {
             CreateOutcome::Admitted(admitted) => admitted.job_id,
             other => panic!("not admitted: {other:?}"),
         }

@@ -83,7 +83,7 @@ async fn over_http(address: SocketAddr, keys: &[String], stored: &[Stored]) {
 async fn by_verb(setup: &Setup, stored: &[Stored]) {
     stream::iter(stored)
         .for_each_concurrent(WIDTH, |(user, id)| async {
-            setup.ledger.finalize(user, id, None).await.unwrap().unwrap();
+            setup.ledger.finalize(user, id, None, None).await.unwrap().unwrap();
         })
         .await;
 }

@@ -71,7 +71,7 @@ async fn floor(setup: &Setup) -> f64 {
 pub(crate) async fn admit(setup: &Setup, stored: &[crate::setup::Stored]) {
     stream::iter(stored)
         .for_each_concurrent(WIDTH, |(user, id)| async {
-            setup.ledger.finalize(user, id, None).await.unwrap().unwrap();
+            setup.ledger.finalize(user, id, None, None).await.unwrap().unwrap();
         })
         .await;
 }

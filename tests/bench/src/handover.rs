@@ -42,7 +42,7 @@ pub(crate) async fn table(setup: &Setup) {
         clock.tick().await;
         let ledger = setup.ledger.clone();
         producers.push(tokio::spawn(async move {
-            let job = ledger.finalize(&user, &id, None).await.unwrap().unwrap().job.unwrap();
+            let job = ledger.finalize(&user, &id, None, None).await.unwrap().unwrap().job.unwrap();
             (tasks::task_id(&job, job::Generation(1), job::Dispatch(1)), Instant::now())
         }));
     }

@@ -71,7 +71,7 @@ async fn ours(setup: &Setup, rate: usize, name: &str, producer: &Ledger) {
         clock.tick().await;
         let ledger = producer.clone();
         producers.push(tokio::spawn(async move {
-            ledger.finalize(&user, &id, None).await.unwrap().unwrap();
+            ledger.finalize(&user, &id, None, None).await.unwrap().unwrap();
             (id.as_str().to_owned(), Instant::now())
         }));
     }

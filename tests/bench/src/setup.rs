@@ -234,7 +234,7 @@ pub(crate) async fn store_in(ledger: &Ledger, prefix: &str, number: usize) -> St
     let words = NewContent::Segments(vec![segment]);
     let new =
         NewConversation { deferred: true, ..NewConversation::new(id.clone(), words, Source::new("phone")) };
-    ledger.create_conversation(&user, new).await.unwrap();
+    ledger.create_conversation(&user, new, None).await.unwrap();
     (user, id)
 }
 

@@ -2,7 +2,6 @@
 //!
 //! A session hands its audio to a tap and never waits: a receiver that is slow or down loses audio, which is counted.
 
-mod metrics;
 mod post;
 mod tap;
 
@@ -18,8 +17,8 @@ use tokio_util::task::TaskTracker;
 
 use crate::breaker::Breaker;
 use crate::chance::Chance;
+use crate::metrics::Metrics;
 
-pub use metrics::AudioMetrics;
 pub use tap::AudioTap;
 
 /// Bytes of audio that a process keeps for receivers: what is gathered, what waits, and what is being sent.
@@ -33,7 +32,7 @@ pub struct AudioWebhooks(Arc<Shared>);
 struct Shared {
     shards: Shards,
     sender: Sender,
-    metrics: AudioMetrics,
+    metrics: Metrics,
     chance: Chance,
     breaker: Breaker,
     /// One permit for each byte.
@@ -43,7 +42,7 @@ struct Shared {
 
 impl AudioWebhooks {
     /// `seed` is where the ids of requests come from.
-    pub fn new(shards: impl Into<Shards>, sender: Sender, metrics: AudioMetrics, seed: u64) -> Self {
+    pub fn new(shards: impl Into<Shards>, sender: Sender, metrics: Metrics, seed: u64) -> Self {
         Self::with_budget(shards, sender, metrics, seed, BUDGET)
     }
 
@@ -51,7 +50,7 @@ impl AudioWebhooks {
     pub fn with_budget(
         shards: impl Into<Shards>,
         sender: Sender,
-        metrics: AudioMetrics,
+        metrics: Metrics,
         seed: u64,
         budget: usize,
     ) -> Self {

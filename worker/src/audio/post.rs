@@ -29,7 +29,7 @@ impl Shared {
     pub(super) async fn post(&self, user: &UserId, to: &Receiver, rate: u32, body: Vec<u8>) -> bool {
         let server = format!("{user} {}", to.receiver.url);
         if !self.breaker.admits(&server) {
-            self.metrics.dropped("circuit_open");
+            self.metrics.count_dropped_audio("circuit_open");
             return false;
         }
         let outcome = self.outcome(user, to, rate, body).await;
@@ -37,7 +37,7 @@ impl Shared {
             AudioOutcome::Gone => self.breaker.forget(&server),
             outcome => self.breaker.note(&server, outcome == AudioOutcome::Failed),
         }
-        self.metrics.ended(match outcome {
+        self.metrics.count_audio(match outcome {
             AudioOutcome::Delivered => "delivered",
             AudioOutcome::Gone => "gone",
             AudioOutcome::Failed => "failed",

@@ -98,7 +98,7 @@ impl AudioTap {
         self.lost += size + self.gathered.take().map_or(0, |chunk| chunk.bytes.len());
         if self.lost >= wanted {
             self.lost = 0;
-            self.line.shared.metrics.dropped("memory");
+            self.line.shared.metrics.count_dropped_audio("memory");
         }
     }
 }
@@ -122,7 +122,7 @@ impl Line {
         let mut waiting = self.waiting.lock();
         if waiting.chunks.len() >= MOST_WAITING {
             waiting.chunks.pop_front();
-            self.shared.metrics.dropped("behind");
+            self.shared.metrics.count_dropped_audio("behind");
         }
         waiting.chunks.push_back(chunk);
         drop(waiting);

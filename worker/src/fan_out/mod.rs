@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use outbox::{ClaimedDelivery, ClaimedPush, DeliveryOutcome, SenderLoad};
 use outside::Sender;
-use records::{ActionItem, EventKind, Memory, MemoryId, UserId, WebhookFormat};
+use records::{ActionItem, EventKind, Memory, UserId, WebhookFormat};
 use store::ConversationView;
 use tracing::Span;
 
@@ -133,9 +133,9 @@ impl FanOut {
         let (mut memory, mut item) = (None, None);
         match (delivery.event, &delivery.subject_id) {
             (Some(EventKind::MemoryCreated), Some(id)) if delivery.format == WebhookFormat::Full => {
-                let id = MemoryId::new(id.as_str());
-                let verb = || ledger.db().in_time(ledger.store().memory_to_tell(user, &id));
-                memory = self.shared.with_retries(verb).await?;
+                let named = [id.clone()];
+                let verb = || ledger.db().in_time(ledger.store().memories_named(user, &named));
+                memory = self.shared.with_retries(verb).await?.pop();
             }
             (Some(EventKind::ActionItemCreated), Some(id))
                 if delivery.format == WebhookFormat::Full && delivery.conversation_id.is_none() =>

@@ -9,7 +9,7 @@ use prometheus::{Registry, TextEncoder};
 use secrecy::{ExposeSecret, SecretString};
 use standardwebhooks::Webhook;
 use tokio_util::sync::CancellationToken;
-use worker::{AudioMetrics, AudioTap, AudioWebhooks};
+use worker::{AudioTap, AudioWebhooks, Metrics};
 
 use crate::bench::{Bench, PATIENCE};
 use crate::receiver::Receiver;
@@ -43,7 +43,7 @@ impl World {
         bench.ledger.outbox().set_audio_webhook(&bench.user, &new).await.unwrap().unwrap();
         let registry = Registry::new();
         let sender = Sender::new(Guard::new(vec![allowed.parse().unwrap()])).unwrap();
-        let metrics = AudioMetrics::register(&registry).unwrap();
+        let metrics = Metrics::new(&registry).unwrap();
         let audio = AudioWebhooks::with_budget(bench.ledger.clone(), sender, metrics, 7, budget);
         Self { bench, audio, registry, secret }
     }

@@ -82,7 +82,7 @@ impl Bench {
     /// Admits a conversation: its job is queued in `creation`.
     pub(crate) async fn admit(&self, id: &str) -> (ConversationId, job::JobId) {
         let new = self.talk(id);
-        match self.ledger.create_conversation(&self.user, new).await.unwrap() {
+        match self.ledger.create_conversation(&self.user, new, None).await.unwrap() {
             CreateOutcome::Admitted(admitted) => (admitted.conversation.id, admitted.job_id),
             other => panic!("not admitted: {other:?}"),
         }

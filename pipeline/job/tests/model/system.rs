@@ -209,10 +209,7 @@ impl System {
                 }
                 Effect::FailConversation { .. } => self.conversation = Conversation::Failed,
                 Effect::ReopenConversation => self.conversation = Conversation::Processing,
-                Effect::Enqueue { .. }
-                | Effect::CountRetry
-                | Effect::CountDeadLetter
-                | Effect::RecordAction => {}
+                Effect::Enqueue { .. } | Effect::CountRetry | Effect::CountDeadLetter => {}
             }
         }
     }

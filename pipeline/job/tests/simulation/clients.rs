@@ -119,7 +119,7 @@ impl Sim {
         match failed {
             Some(conversation) => {
                 let newest = self.conversations[conversation].newest;
-                if decide(&self.rows[newest].job, Command::Admit, self.clock(), &self.policy).is_err() {
+                if !self.rows[newest].job.state.is_terminal() {
                     return Err(format!("job {newest}: a failed conversation has a live job"));
                 }
                 self.admit(conversation)

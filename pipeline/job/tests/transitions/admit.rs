@@ -1,10 +1,8 @@
 //! Admission.
 
-use job::{Command, Dispatch, Effect, Epoch, Generation, Job, Origin, Queue, Refusal, State};
+use job::{Dispatch, Effect, Epoch, Generation, Job, Origin, Queue, Refusal, State};
 
-use crate::fixture::{
-    admission, at, claim, completed, dead, granted, lease, leased, one_of_each, parked, queued, refused,
-};
+use crate::fixture::{admission, at, claim, granted, lease, one_of_each, refused};
 
 #[test]
 fn admit_enqueues_the_job_once() {
@@ -47,21 +45,6 @@ fn admit_origin_decides_the_queue() {
     assert_eq!(Origin::Finalize.queue(), Queue::Finalization);
     assert_eq!(Origin::Create.queue(), Queue::Creation);
     assert_eq!(Origin::Reprocess.queue(), Queue::Creation);
-}
-
-#[test]
-fn admit_is_refused_while_another_job_is_live() {
-    for job in [queued(), leased(), parked()] {
-        assert_eq!(refused(&job, Command::Admit, 0), Refusal::LiveJob);
-    }
-}
-
-#[test]
-fn admit_ignores_terminal_jobs() {
-    for job in [completed(), dead()] {
-        let step = granted(&job, Command::Admit, 50);
-        assert_eq!((step.job, step.effects), (job, vec![]));
-    }
 }
 
 #[test]

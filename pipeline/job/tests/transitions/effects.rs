@@ -1,41 +1,8 @@
-//! Effects of transitions: enqueueing, and the effects of every dead letter.
+//! The effects of every dead letter.
 
-use job::{Command, Effect, FailureCode, Job, Outcome, State};
+use job::{Command, FailureCode, Job, State};
 
-use crate::fixture::{
-    admission, at, claim, complete, dead_letter_effects, fail, granted, leased, parked, queued, reconcile,
-    release,
-};
-
-#[test]
-fn enqueue_is_the_only_effect_with_a_ready_at() {
-    assert_eq!(Effect::Enqueue { at: at(7) }.ready_at(), Some(at(7)));
-    let (outcome, code) = (Outcome::Kept, FailureCode::Internal);
-    for effect in [
-        Effect::CompleteConversation { outcome },
-        Effect::FailConversation { code },
-        Effect::ReopenConversation,
-        Effect::CountRetry,
-        Effect::CountDeadLetter,
-        Effect::RecordAction,
-    ] {
-        assert_eq!(effect.ready_at(), None, "{effect:?}");
-    }
-}
-
-#[test]
-fn only_steps_that_queue_the_job_enqueue_it() {
-    assert!(Job::admit(admission(false), at(0)).enqueues());
-    assert!(granted(&leased(), release(1, 60), 20).enqueues());
-    assert!(
-        granted(&leased(), fail(1, FailureCode::ModelTimeout), 20).enqueues(),
-        "behind other effects, too"
-    );
-    assert!(!Job::admit(admission(true), at(0)).enqueues(), "a parked job is in no queue");
-    assert!(!granted(&queued(), claim(1, false), 10).enqueues());
-    assert!(!granted(&leased(), complete(1), 20).enqueues());
-    assert!(!granted(&leased(), fail(1, FailureCode::InvalidJob), 20).enqueues());
-}
+use crate::fixture::{claim, dead_letter_effects, fail, granted, leased, parked, reconcile};
 
 #[test]
 fn every_dead_letter_has_the_same_effects() {

@@ -25,7 +25,7 @@ fn replay_resets_everything_except_the_epoch() {
         ..dead()
     };
     let step = granted(&worn, replay(), 100);
-    let expected = [Effect::ReopenConversation, Effect::RecordAction, Effect::Enqueue { at: at(100) }];
+    let expected = [Effect::ReopenConversation, Effect::Enqueue { at: at(100) }];
     assert_eq!(step.effects, expected);
     let fresh = step.job;
     assert_eq!(fresh.state, State::Queued { ready_at: at(100) });
@@ -45,7 +45,7 @@ fn replay_parks_a_job_that_requires_keys_and_restarts_its_deadline() {
         assert_eq!(step.job.state, State::BlockedByok);
         assert_eq!((step.job.requires_keys, step.job.first_blocked_at), (true, Some(at(100))));
         assert_eq!((step.job.generation, step.job.dispatch), (Generation(2), job.dispatch));
-        assert_eq!(step.effects, [Effect::ReopenConversation, Effect::RecordAction]);
+        assert_eq!(step.effects, [Effect::ReopenConversation]);
     }
 }
 
@@ -83,7 +83,7 @@ fn discard_keeps_the_dead_letter_and_records_the_time() {
     let step = granted(&dead(), Command::Discard, 100);
     assert_eq!(step.job, Job { settled_at: Some(at(100)), ..dead() });
     assert_eq!(step.job.last_code, Some(FailureCode::InvalidJob));
-    assert_eq!(step.effects, [Effect::RecordAction]);
+    assert_eq!(step.effects, []);
     assert_eq!(granted(&step.job, Command::Discard, 200).job.settled_at, Some(at(100)));
     assert_eq!(ready_at(&granted(&step.job, replay(), 300).job), at(300), "a settled one may be replayed");
 }
@@ -108,7 +108,7 @@ fn superseded_dead_letter_is_discarded_without_an_operator() {
 fn run_now_ends_a_back_off_and_keeps_its_attempts() {
     let failed = granted(&leased(), fail(1, FailureCode::ModelTimeout), 20).job;
     let step = granted(&failed, Command::RunNow, 25);
-    assert_eq!(step.effects, [Effect::RecordAction, Effect::Enqueue { at: at(25) }]);
+    assert_eq!(step.effects, [Effect::Enqueue { at: at(25) }]);
     let expected = Job {
         state: State::Queued { ready_at: at(25) },
         generation: Generation(2),
@@ -170,7 +170,7 @@ fn cancel_makes_a_discarded_dead_letter_under_a_new_epoch() {
             ..job
         };
         assert_eq!(step.job, expected);
-        let told = [Effect::FailConversation { code }, Effect::CountDeadLetter, Effect::RecordAction];
+        let told = [Effect::FailConversation { code }, Effect::CountDeadLetter];
         assert_eq!(step.effects, told);
     }
 }

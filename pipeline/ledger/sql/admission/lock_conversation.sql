@@ -1,6 +1,9 @@
--- What must be known of a conversation before it is processed again; locked, so that no admission and no replay comes between.
+-- What must be known of a conversation before its next revision is admitted; locked, so that no append, no admission and no
+-- replay comes between.
 select c.status,
        c.finalization_revision,
+       c.live_epoch,
+       c.process_after,
        c.private_text is not null
            or exists (select from transcript_segments s
                       where s.user_id = c.user_id and s.conversation_id = c.conversation_id)

@@ -10,7 +10,6 @@ use store::{
     conversations::shapes::geolocation_to_json,
     segments::{first_words, insert_segments, length},
 };
-use trace::TraceContext;
 use tracing::Instrument;
 
 use super::{
@@ -28,29 +27,12 @@ impl Ledger {
     /// Persists a conversation and, unless it is deferred, admits it (origin `create`, queue `creation`, force_process
     /// false), in one transaction. Of segments with one id the first is stored, and
     /// speakers without a number get one, as in an append. A repeat of a `client_session_id` makes nothing twice, also when two arrive at once.
+    /// `keys` are those of a request that brought its user's own: the job then requires them, and is leased in the same
+    /// transaction when a claimant is named.
     ///
     /// # Errors
     /// When the database does not answer, or a budget of the user's is used up.
     pub async fn create_conversation(
-        &self,
-        user: &UserId,
-        new: NewConversation,
-    ) -> Result<CreateOutcome, Error> {
-        self.create(user, new, None).await
-    }
-
-    /// Creates as [`create_conversation`](Self::create_conversation) does, for a request that brought its user's own
-    /// keys: the job requires them, and is leased in the same transaction when a claimant is named.
-    pub async fn create_conversation_with_keys(
-        &self,
-        user: &UserId,
-        new: NewConversation,
-        keys: WithKeys<'_>,
-    ) -> Result<CreateOutcome, Error> {
-        self.db.in_time(self.create(user, new, Some(keys))).await
-    }
-
-    async fn create(
         &self,
         user: &UserId,
         mut new: NewConversation,
@@ -59,9 +41,13 @@ impl Ledger {
         if let NewContent::Segments(segments) = &mut new.content {
             first_words(segments);
         }
-        async { retry_conflicts!("creating a conversation", self.try_create(user, &new, keys)) }
-            .instrument(admit_span())
-            .await
+        let created =
+            async { retry_conflicts!("creating a conversation", self.try_create(user, &new, keys)) };
+        let created = created.instrument(admit_span());
+        match keys {
+            Some(_) => self.db.in_time(created).await,
+            None => created.await,
+        }
     }
 
     async fn try_create(
@@ -92,16 +78,7 @@ impl Ledger {
             transaction.commit().await?;
             return Ok(CreateOutcome::Deferred(conversation));
         }
-        let admitting = Admitting {
-            user,
-            conversation: &new.id,
-            revision: 1,
-            origin: Origin::Create,
-            force_process: false,
-            requires_keys: keying.required,
-            first_epoch: owner.first_epoch,
-            trace: TraceContext::current(),
-        };
+        let admitting = Admitting::after(0, (user, &new.id), Origin::Create, &owner, keying);
         let admitted = self.admit_and_commit(transaction, &admitting, keying, Some(created), now).await?;
         Ok(CreateOutcome::Admitted(admitted))
     }
@@ -121,16 +98,8 @@ impl Ledger {
         if standing.status != Status::Failed.as_str() {
             return Ok(CreateOutcome::Known(must_read(&mut transaction, user, id).await?));
         }
-        let admitting = Admitting {
-            user,
-            conversation: id,
-            revision: standing.finalization_revision + 1,
-            origin: Origin::Create,
-            force_process: false,
-            requires_keys: keying.required,
-            first_epoch: owner.first_epoch,
-            trace: TraceContext::current(),
-        };
+        let newest = standing.finalization_revision;
+        let admitting = Admitting::after(newest, (user, id), Origin::Create, owner, keying);
         open_revisions(&mut transaction, &[&admitting], &[None], now).await?;
         let charge = Charge { job: true, ..Charge::default() };
         let admitted = self.admit_and_commit(transaction, &admitting, keying, Some(charge), now).await?;

@@ -75,6 +75,10 @@ impl Ledger {
     /// Admits a persisted conversation (origin `finalize`, queue `finalization`, force_process true). Already
     /// processing or completed: unchanged, with its newest job if it has one. One live job per conversation.
     ///
+    /// `keys` are those of a request that brought its user's own. A new job is then leased in the same transaction when a
+    /// claimant is named; an older one is returned as it stands, and the process that holds the keys claims it by itself. Such
+    /// requests are few and share no commit.
+    ///
     /// # Errors
     /// When the database does not answer: it may be admitted all the same, and a repeat changes nothing. When the row cannot
     /// be read.
@@ -83,29 +87,17 @@ impl Ledger {
         user: &UserId,
         conversation: &ConversationId,
         calendar_meeting_context: Option<Value>,
+        keys: Option<WithKeys<'_>>,
     ) -> Result<Finalized, Error> {
         let request = FinalizeRequest {
-            shown: true,
+            shown: keys.is_none(),
+            keys: keys.map(|keys| keys.claimant.cloned()),
             ..FinalizeRequest::by_owner(user, conversation, calendar_meeting_context)
         };
-        self.finalize_in_batch(request).await
-    }
-
-    /// Admits as [`finalize`](Self::finalize) does, for a request that brought its user's own keys. A new job is
-    /// leased in the same transaction when a claimant is named; an older one is returned as it stands, and the process that
-    /// holds the keys claims it by itself. Such requests are few and share no commit.
-    pub async fn finalize_with_keys(
-        &self,
-        user: &UserId,
-        conversation: &ConversationId,
-        calendar_meeting_context: Option<Value>,
-        keys: WithKeys<'_>,
-    ) -> Result<Result<FinalizeOutcome, AdmitRefusal>, Error> {
-        let request = FinalizeRequest {
-            keys: Some(keys.claimant.cloned()),
-            ..FinalizeRequest::by_owner(user, conversation, calendar_meeting_context)
-        };
-        self.finalize_alone(request).await
+        match keys {
+            None => self.finalize_in_batch(request).await,
+            Some(_) => self.finalize_alone(request).await,
+        }
     }
 
     /// Admits one abandoned conversation (origin `finalize`, force_process false). Returns whether it was admitted.
@@ -256,15 +248,11 @@ impl FinalizeRequest {
     }
 
     fn admitting<'a>(&'a self, conversation: &LockedConversation, owner: &Owner) -> Admitting<'a> {
+        let (newest, named) = (conversation.finalization_revision, (&self.user, &self.conversation));
         Admitting {
-            user: &self.user,
-            conversation: &self.conversation,
-            revision: conversation.finalization_revision + 1,
-            origin: Origin::Finalize,
             force_process: !self.only_abandoned,
-            requires_keys: self.keying(owner).required,
-            first_epoch: owner.first_epoch,
             trace: self.trace,
+            ..Admitting::after(newest, named, Origin::Finalize, owner, self.keying(owner))
         }
     }
 

@@ -6,12 +6,10 @@ use db::Error;
 use job::Origin;
 use records::{ConversationId, Status, Timestamp, UserId};
 use serde_json::Value;
-use sqlx::PgConnection;
 use store::live::LiveLost;
-use trace::TraceContext;
 use tracing::Instrument;
 
-use super::{Admitted, Admitting, admit_span, of_meeting, owner};
+use super::{Admitted, Admitting, Standing, admit_span, lock_standing, of_meeting, open_revisions, owner};
 use crate::{
     Ledger,
     effects::Abort,
@@ -55,15 +53,6 @@ pub enum LiveAdmission {
     NotDue,
 }
 
-/// What must be known of a conversation before it is ended.
-#[derive(sqlx::FromRow)]
-struct Standing {
-    status: String,
-    live_epoch: Option<i64>,
-    process_after: Option<Timestamp>,
-    has_content: bool,
-}
-
 impl Ledger {
     /// Admits a live conversation into the queue `finalization`, or `creation` in `inline` mode. `keys` are those of a
     /// session or request that brought its user's own: the job then requires them, and is leased in the same transaction
@@ -88,7 +77,9 @@ impl Ledger {
     ) -> Result<LiveAdmission, Abort> {
         let (mut transaction, now) = self.db.begin_creating(&[id.as_str()]).await?;
         let Some(owner) = owner(&mut transaction, user).await? else { return Ok(LiveAdmission::Ended) };
-        let Some(standing) = lock(&mut transaction, user, id).await? else { return Ok(LiveAdmission::Ended) };
+        let Some(standing) = lock_standing(&mut transaction, user, id).await? else {
+            return Ok(LiveAdmission::Ended);
+        };
         if let Some(refused) = standing.refuses(by, now) {
             // A repeat must not end the next conversation instead: the key of this request is kept.
             if self.db.has_request_key() {
@@ -98,7 +89,11 @@ impl Ledger {
         }
         if !standing.has_content {
             if matches!(by, EndedBy::Reconciler { .. }) {
-                delete(&mut transaction, user, id).await?;
+                sqlx::query(include_str!("../../sql/conversations/delete.sql"))
+                    .bind(user.as_str())
+                    .bind(id.as_str())
+                    .execute(&mut *transaction)
+                    .await?;
                 transaction.commit().await?;
             }
             return Ok(LiveAdmission::Empty);
@@ -108,17 +103,9 @@ impl Ledger {
             EndedBy::Owner { calendar_meeting_context } => calendar_meeting_context,
             EndedBy::Socket { .. } | EndedBy::Reconciler { .. } => None,
         };
-        let revision = open_revision(&mut transaction, (user, id), context, now).await?;
-        let admitting = Admitting {
-            user,
-            conversation: id,
-            revision,
-            origin: Origin::Live,
-            force_process: false,
-            requires_keys: keying.required,
-            first_epoch: owner.first_epoch,
-            trace: TraceContext::current(),
-        };
+        let newest = standing.finalization_revision;
+        let admitting = Admitting::after(newest, (user, id), Origin::Live, &owner, keying);
+        open_revisions(&mut transaction, &[&admitting], &[of_meeting(context)], now).await?;
         let admitted = self.admit_and_commit(transaction, &admitting, keying, None, now).await?;
         Ok(LiveAdmission::Admitted(Box::new(admitted)))
     }
@@ -146,45 +133,4 @@ impl From<LiveLost> for LiveAdmission {
             LiveLost::Superseded => Self::Superseded,
         }
     }
-}
-
-/// Locks the row: nothing is appended to it and no other session ends it meanwhile.
-async fn lock(
-    connection: &mut PgConnection,
-    user: &UserId,
-    conversation: &ConversationId,
-) -> Result<Option<Standing>, Error> {
-    Ok(sqlx::query_as(include_str!("../../sql/admission/lock_live.sql"))
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .fetch_optional(connection)
-        .await?)
-}
-
-async fn open_revision(
-    connection: &mut PgConnection,
-    (user, conversation): (&UserId, &ConversationId),
-    calendar_meeting_context: Option<&Value>,
-    now: Timestamp,
-) -> Result<i64, Error> {
-    Ok(sqlx::query_scalar(include_str!("../../sql/admission/close_live.sql"))
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .bind(now)
-        .bind(of_meeting(calendar_meeting_context))
-        .fetch_one(connection)
-        .await?)
-}
-
-async fn delete(
-    connection: &mut PgConnection,
-    user: &UserId,
-    conversation: &ConversationId,
-) -> Result<(), Error> {
-    sqlx::query(include_str!("../../sql/conversations/delete.sql"))
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .execute(connection)
-        .await?;
-    Ok(())
 }

@@ -4,7 +4,6 @@ use db::Error;
 use job::{Origin, State};
 use records::{ConversationId, Status, UserId};
 use store::budgets::Charge;
-use trace::TraceContext;
 use tracing::Instrument;
 
 use super::{Admitted, Admitting, admit_span, lock_standing, must_read, open_revisions, owner};
@@ -85,15 +84,10 @@ impl Ledger {
         if !standing.has_content {
             return Ok(Err(ReprocessRefusal::NoContent));
         }
+        let newest = standing.finalization_revision;
         let admitting = Admitting {
-            user,
-            conversation: id,
-            revision: standing.finalization_revision + 1,
-            origin: Origin::Reprocess,
             force_process: true,
-            requires_keys: keying.required,
-            first_epoch: owner.first_epoch,
-            trace: TraceContext::current(),
+            ..Admitting::after(newest, (user, id), Origin::Reprocess, &owner, keying)
         };
         open_revisions(&mut transaction, &[&admitting], &[None], now).await?;
         let charge = Charge { job: true, ..Charge::default() };

@@ -24,11 +24,11 @@ async fn app_switched_off_private_or_deleted_is_uninstalled() {
     let hooks = "select count(*) from webhook_endpoints where user_id = 'bob'";
     assert_eq!((installed().await, world.count(hooks).await), (1, 1));
 
-    assert!(Operations::new(ledger).switch_off_app(APP, &action()).await.unwrap());
+    assert!(Operations::new(ledger).switch_app(APP, false, &action()).await.unwrap());
     ledger.store().follow_apps(Some(APP)).await.unwrap();
     assert_eq!((installed().await, world.count(hooks).await), (0, 0));
     assert_eq!(ledger.store().install_app(&world.bob, APP).await.unwrap(), Err(InstallRefusal::SwitchedOff));
-    assert!(Operations::new(ledger).switch_on_app(APP, &action()).await.unwrap());
+    assert!(Operations::new(ledger).switch_app(APP, true, &action()).await.unwrap());
     assert_eq!(installed().await, 1);
     assert_eq!(world.count("select count(*) from operator_actions where subject is not null").await, 2);
 
@@ -111,7 +111,7 @@ async fn run_input_includes_prompts_of_the_users_installed_apps() {
     };
     for user in [&world.ann, &world.bob] {
         let new = NewConversation::new(ConversationId::new("c"), text.clone(), Source::new("phone"));
-        world.ledger.create_conversation(user, new).await.unwrap();
+        world.ledger.create_conversation(user, new, None).await.unwrap();
     }
     let worker = WorkerId("w".to_owned());
     let request =

@@ -100,8 +100,8 @@ impl CrashOperation for App {
                 ledger.store().admit_app_request(&key, NonZeroU32::MIN).await.map(drop)
             }
             Self::RevokeKey => ledger.store().revoke_app_key(user, &app, &key(user).id).await.map(drop),
-            Self::SwitchOff => Operations::new(ledger).switch_off_app(&app, &action(user)).await.map(drop),
-            Self::SwitchOn => Operations::new(ledger).switch_on_app(&app, &action(user)).await.map(drop),
+            Self::SwitchOff => Operations::new(ledger).switch_app(&app, false, &action(user)).await.map(drop),
+            Self::SwitchOn => Operations::new(ledger).switch_app(&app, true, &action(user)).await.map(drop),
             Self::Fail => ledger.store().note_app_outcome(user, &app, true).await,
             Self::Send => {
                 let id = message(user);

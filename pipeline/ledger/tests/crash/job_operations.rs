@@ -207,20 +207,20 @@ impl CrashOperation for JobOperation {
         };
         match self {
             Self::Create | Self::CreateParked => {
-                ledger.create_conversation(user, new_conversation(user)).await.map(drop)
+                ledger.create_conversation(user, new_conversation(user), None).await.map(drop)
             }
             Self::Defer => {
                 let new = ledger::NewConversation { deferred: true, ..new_conversation(user) };
-                ledger.create_conversation(user, new).await.map(drop)
+                ledger.create_conversation(user, new, None).await.map(drop)
             }
             Self::CreateWithKeys => {
                 let keys = WithKeys { claimant: Some(&worker) };
-                ledger.create_conversation_with_keys(user, new_conversation(user), keys).await.map(drop)
+                ledger.create_conversation(user, new_conversation(user), Some(keys)).await.map(drop)
             }
-            Self::Finalize | Self::FinalizeAgain => ledger.finalize(user, &id, None).await.map(drop),
+            Self::Finalize | Self::FinalizeAgain => ledger.finalize(user, &id, None, None).await.map(drop),
             Self::FinalizeWithKeys => {
                 let keys = WithKeys { claimant: Some(&worker) };
-                ledger.finalize_with_keys(user, &id, None, keys).await.map(drop)
+                ledger.finalize(user, &id, None, Some(keys)).await.map(drop)
             }
             Self::Reprocess => ledger.reprocess(user, &id, None).await.map(drop),
             Self::AdmitAbandoned => ledger.admit_abandoned(user, &id).await.map(drop),

@@ -72,15 +72,15 @@ impl CrashOperation for KeyedRequest {
                 .map(drop),
             Self::CreateWithKey => {
                 let new = NewConversation { client_session_id: None, ..new_conversation(user) };
-                ledger.under_key(request_key(user)).create_conversation(user, new).await.map(drop)
+                ledger.under_key(request_key(user)).create_conversation(user, new, None).await.map(drop)
             }
             Self::DeferWithKey => {
                 let new =
                     NewConversation { deferred: true, client_session_id: None, ..new_conversation(user) };
-                ledger.under_key(request_key(user)).create_conversation(user, new).await.map(drop)
+                ledger.under_key(request_key(user)).create_conversation(user, new, None).await.map(drop)
             }
             Self::FinalizeWithKey => {
-                let finalized = ledger.under_key(request_key(user)).finalize(user, &id, None).await?;
+                let finalized = ledger.under_key(request_key(user)).finalize(user, &id, None, None).await?;
                 finalized.map(drop).map_err(|refusal| panic!("{refusal:?}"))
             }
             Self::EndLiveWithKey => {

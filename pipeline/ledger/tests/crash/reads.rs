@@ -5,7 +5,7 @@ use job::Generation;
 use ledger::{CheckpointKey, Claimed, Ledger, Settings};
 use operations::{ActionFilter, CHECKS, DeliveryFilter, JobFilter, Operations};
 use outbox::PushPolicy;
-use records::{FolderId, GoalId, MemoryId, UserId};
+use records::{FolderId, GoalId, UserId};
 use store::{AppFilter, ConversationFilter, GoalFilter, ItemFilter, MemoryFilter, SearchQuery, TaskFilter};
 
 use crate::{
@@ -57,7 +57,6 @@ reads! { db, store, outbox, ledger, operations, subject:
     store.action_items_named(&subject.user, &["i".to_owned()]);
     store.memories(&subject.user, &MemoryFilter::default());
     store.memories_named(&subject.user, &["m".to_owned()]);
-    store.memory_to_tell(&subject.user, &MemoryId::new("m"));
     store.search(&subject.user, &search_query()); store.tasks(&subject.user, &TaskFilter { limit: 9, ..TaskFilter::default() });
     store.conversations_between(&subject.user, None, None, 9);
     store.chat_messages(&subject.user, "main", None, 9); store.chat_message(&subject.user, REPLY);

@@ -70,7 +70,7 @@ impl World {
     }
 
     pub(crate) async fn admitted(&self, user: &UserId) -> JobId {
-        match self.ledger().create_conversation(user, new_conversation(user)).await.unwrap() {
+        match self.ledger().create_conversation(user, new_conversation(user), None).await.unwrap() {
             CreateOutcome::Admitted(admitted) => admitted.job_id,
             other => panic!("not admitted: {other:?}"),
         }
@@ -78,7 +78,7 @@ impl World {
 
     pub(crate) async fn deferred(&self, user: &UserId) {
         let new = NewConversation { deferred: true, ..new_conversation(user) };
-        let outcome = self.clean.create_conversation(user, new).await.unwrap();
+        let outcome = self.clean.create_conversation(user, new, None).await.unwrap();
         assert!(matches!(outcome, CreateOutcome::Deferred(_)), "{outcome:?}");
     }
 

@@ -30,7 +30,7 @@ async fn finalize_answer_includes_segments_appended_meanwhile() {
     let appended = "insert into transcript_segments (user_id, conversation_id, position, content, start_seconds, end_seconds) \
             values ('ann', 'c', 7, 'And one thing more.', 1, 2); \
         update conversations set last_append_at = clock_timestamp()";
-    let operation = world.ledger.finalize(&world.ann, &id, None);
+    let operation = world.ledger.finalize(&world.ann, &id, None, None);
     let FinalizeOutcome { fresh, view, .. } =
         world.database.overtaken_by(appended, operation).await.unwrap().unwrap();
     assert!(fresh);
@@ -45,7 +45,7 @@ async fn finalize_parks_the_job_of_a_user_who_requires_byok_meanwhile() {
     let world = World::new().await;
     let id = world.deferred("c").await;
     let marked = "update users set requires_byok = true";
-    let operation = world.ledger.finalize(&world.ann, &id, None);
+    let operation = world.ledger.finalize(&world.ann, &id, None, None);
     world.database.overtaken_by(marked, operation).await.unwrap().unwrap();
     let waiting = "select count(*) from finalization_jobs where status = 'blocked_byok'";
     assert_eq!((world.count(waiting).await, world.count(JOBS).await), (1, 1));
@@ -70,7 +70,7 @@ async fn finalize_forces_processing_and_admit_abandoned_does_not() {
     world.run("update conversations set last_append_at = now() - interval '25 hours'").await;
     assert!(world.ledger.admit_abandoned(&world.ann, &left).await.unwrap());
     assert_eq!(world.count(FORCED).await, 0);
-    world.ledger.finalize(&world.ann, &requested, None).await.unwrap().unwrap();
+    world.ledger.finalize(&world.ann, &requested, None, None).await.unwrap().unwrap();
     assert_eq!((world.count(FORCED).await, world.count(JOBS).await), (1, 2));
 }
 
@@ -81,7 +81,7 @@ async fn finalize_admits_nothing_when_a_replay_completed_meanwhile() {
     // A replay that completed: the revision is the same.
     let completed = "update conversations set status = 'completed'";
     let id = ConversationId::new("c");
-    let operation = world.ledger.finalize(&world.ann, &id, None);
+    let operation = world.ledger.finalize(&world.ann, &id, None, None);
     let newest = world.database.overtaken_by(completed, operation).await.unwrap().unwrap();
     assert_eq!((newest.job, world.count(JOBS).await), (Some(dead), 1));
 }
@@ -91,7 +91,7 @@ async fn finalize_admits_the_revision_after_a_concurrent_one() {
     let world = World::new().await;
     let id = world.deferred("c").await;
     let moved = "update conversations set finalization_revision = finalization_revision + 1";
-    let operation = world.ledger.finalize(&world.ann, &id, None);
+    let operation = world.ledger.finalize(&world.ann, &id, None, None);
     world.database.overtaken_by(moved, operation).await.unwrap().unwrap();
     assert_eq!(world.count("select revision from finalization_jobs").await, 2);
     assert_eq!(world.count("select finalization_revision from conversations").await, 2);
@@ -105,8 +105,8 @@ async fn finalize_batch_admits_the_rest_when_one_conversation_is_deleted() {
     // Concurrent: one batch.
     let operation = async {
         tokio::join!(
-            world.ledger.finalize(&world.ann, &stays, None),
-            world.ledger.finalize(&world.ann, &goes, None)
+            world.ledger.finalize(&world.ann, &stays, None, None),
+            world.ledger.finalize(&world.ann, &goes, None, None)
         )
     };
     let (one, other) = world.database.overtaken_by(gone, operation).await;
@@ -135,8 +135,8 @@ async fn finalize_batch_admits_the_rest_when_one_insert_fails() {
         .await;
     // Concurrent: one batch.
     let (one, other) = tokio::join!(
-        world.ledger.finalize(&world.ann, &one, None),
-        world.ledger.finalize(&world.ann, &other, None)
+        world.ledger.finalize(&world.ann, &one, None, None),
+        world.ledger.finalize(&world.ann, &other, None, None)
     );
     assert!(one.unwrap().unwrap().job.is_some());
     assert!(other.is_err_and(|error| error.is_passing()));
@@ -156,7 +156,7 @@ async fn finalize_answer_includes_items_people_and_segments() {
              update transcript_segments set person_id = 'p'",
         )
         .await;
-    let show = || world.ledger.finalize(&world.ann, &id, None);
+    let show = || world.ledger.finalize(&world.ann, &id, None, None);
     let (first, again) = (show().await.unwrap().unwrap(), show().await.unwrap().unwrap());
     assert_eq!((first.fresh, again.fresh), (true, false));
     let (first, again) = (first.view.unwrap(), again.view.unwrap());
@@ -184,7 +184,7 @@ async fn finalize_answer_names_a_folder_created_meanwhile() {
     let filed = "insert into folders (user_id, folder_id, name, created_at, updated_at) \
             values ('ann', 'new', 'Brand new', now(), now()); \
         update conversations set folder_id = 'new'";
-    let operation = world.ledger.finalize(&world.ann, &id, None);
+    let operation = world.ledger.finalize(&world.ann, &id, None, None);
     let view = world.database.overtaken_by(filed, operation).await.unwrap().unwrap().view.unwrap();
     assert_eq!(view.folder_name.as_deref(), Some("Brand new"));
 }
@@ -194,11 +194,14 @@ async fn finalize_batch_reads_requires_byok_per_user_under_lock() {
     let (world, bob) = with_bob().await;
     let (anns, bobs) = (world.deferred("c").await, ConversationId::new("c"));
     let new = NewConversation { deferred: true, ..new_conversation("c") };
-    world.ledger.create_conversation(&bob, new).await.unwrap();
+    world.ledger.create_conversation(&bob, new, None).await.unwrap();
     world.run("update users set requires_byok = user_id = 'bob'; update conversations set last_append_at = now()").await;
     // Concurrent: one batch, of a user who requires keys and one who is marked meanwhile.
     let operation = async {
-        tokio::join!(world.ledger.finalize(&world.ann, &anns, None), world.ledger.finalize(&bob, &bobs, None))
+        tokio::join!(
+            world.ledger.finalize(&world.ann, &anns, None, None),
+            world.ledger.finalize(&bob, &bobs, None, None)
+        )
     };
     let marked = "update users set requires_byok = not requires_byok where user_id = 'ann'";
     let (one, other) = world.database.overtaken_by(marked, operation).await;
@@ -213,7 +216,7 @@ async fn finalize_batch_returns_each_users_own_segments_in_order() {
     for id in ["c", "d"] {
         let id = world.deferred(id).await;
         let other = NewConversation { deferred: true, ..new_conversation(id.as_str()) };
-        world.ledger.create_conversation(&bob, other).await.unwrap();
+        world.ledger.create_conversation(&bob, other, None).await.unwrap();
         for (user, whose) in [(&world.ann, "ann"), (&bob, "bob")] {
             let own = |n: usize| Segment {
                 text: format!("{whose} {} {n}", id.as_str()),
@@ -230,8 +233,10 @@ async fn finalize_batch_returns_each_users_own_segments_in_order() {
     }
     world.run("update conversations set last_append_at = now()").await;
     let (c, d) = (ConversationId::new("c"), ConversationId::new("d"));
-    let (one, other) =
-        tokio::join!(world.ledger.finalize(&world.ann, &c, None), world.ledger.finalize(&bob, &d, None));
+    let (one, other) = tokio::join!(
+        world.ledger.finalize(&world.ann, &c, None, None),
+        world.ledger.finalize(&bob, &d, None, None)
+    );
     for (shown, whose) in [(one, "ann c"), (other, "bob d")] {
         let view = shown.unwrap().unwrap().view.unwrap();
         assert_eq!(format!("{} {}", view.conversation.user_id, view.conversation.id), whose);
@@ -249,12 +254,12 @@ async fn finalize_with_keys_waits_for_no_other_conversation() {
     let id = world.deferred("c").await;
     world.deferred("d").await;
     let other = NewConversation { deferred: true, ..new_conversation("c") };
-    world.ledger.create_conversation(&bob, other).await.unwrap();
+    world.ledger.create_conversation(&bob, other, None).await.unwrap();
     let held = "select from users where user_id = 'bob' for update; select from conversations \
         where (user_id, conversation_id) in (('ann', 'd'), ('bob', 'c')) for update";
     let _held = world.database.hold_locks(held).await;
     let keys = WithKeys { claimant: None };
-    assert!(world.ledger.finalize_with_keys(&world.ann, &id, None, keys).await.unwrap().unwrap().fresh);
+    assert!(world.ledger.finalize(&world.ann, &id, None, Some(keys)).await.unwrap().unwrap().fresh);
 }
 
 #[tokio::test]
@@ -268,7 +273,7 @@ async fn finalize_batch_does_not_read_long_conversations() {
     world.run("update conversations set counted_bytes = 16 * 1024 + 1 where conversation_id <> 'a'").await;
     let shown = ids.map(|id| {
         let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
-        async move { ledger.finalize(&ann, &ConversationId::new(id), None).await.unwrap().unwrap() }
+        async move { ledger.finalize(&ann, &ConversationId::new(id), None, None).await.unwrap().unwrap() }
     });
     let shown = futures::future::join_all(shown).await;
     assert!(shown.iter().all(|outcome| outcome.fresh));
@@ -311,7 +316,7 @@ async fn finalize_is_admitted_between_appends_that_keep_coming() {
             }
         })
     });
-    let admitted = world.ledger.finalize(&world.ann, &id, None).await;
+    let admitted = world.ledger.finalize(&world.ann, &id, None, None).await;
     stop.store(true, Ordering::Release);
     for appender in appenders {
         appender.await.unwrap();
@@ -333,7 +338,7 @@ async fn finalize_reads_short_transcripts_once_and_long_ones_never() {
         world.database.run(&format!("update conversations set counted_bytes = {counted_bytes}")).await;
         let before = reads(&world).await["transcript_segments"];
         let reader = Ledger::new(world.database.options().application_name(name), Settings::default());
-        reader.finalize(&world.ann, &id, None).await.unwrap().unwrap();
+        reader.finalize(&world.ann, &id, None, None).await.unwrap().unwrap();
         reader.db().close().await;
         world.database.until_nobody_is(name).await;
         reads(&world).await["transcript_segments"] - before
@@ -350,11 +355,11 @@ async fn finalize_succeeds_after_the_server_closed_its_connections() {
     let world = World::new().await;
     let (first, second) = (world.deferred("a").await, world.deferred("b").await);
     let ledger = Ledger::new(world.database.options().application_name("closed"), Settings::default());
-    ledger.finalize(&world.ann, &first, None).await.unwrap().unwrap();
+    ledger.finalize(&world.ann, &first, None, None).await.unwrap().unwrap();
     // Opens connections for single statements and a shared one, to which a refused caller turns.
     ledger.change_user(&world.ann, &Default::default()).await.unwrap().unwrap();
     world.run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'closed' and datname = current_database()").await;
-    assert!(ledger.finalize(&world.ann, &second, None).await.unwrap().unwrap().job.is_some());
+    assert!(ledger.finalize(&world.ann, &second, None, None).await.unwrap().unwrap().job.is_some());
 }
 
 #[tokio::test]
@@ -364,10 +369,10 @@ async fn finalize_is_not_delayed_by_another_locked_conversation() {
     let mut holder =
         world.database.hold_locks("select from conversations where conversation_id = 'a' for update").await;
     let (ledger, ann, id) = (world.ledger.clone(), world.ann.clone(), locked.clone());
-    let waits = tokio::spawn(async move { ledger.finalize(&ann, &id, None).await });
+    let waits = tokio::spawn(async move { ledger.finalize(&ann, &id, None, None).await });
     // Repeated beside the one that waits: it is never in one batch with it.
     for _ in 0..3 {
-        assert!(world.ledger.finalize(&world.ann, &free, None).await.unwrap().unwrap().job.is_some());
+        assert!(world.ledger.finalize(&world.ann, &free, None, None).await.unwrap().unwrap().job.is_some());
     }
     assert!(!waits.is_finished());
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();

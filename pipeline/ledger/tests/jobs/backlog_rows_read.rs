@@ -156,7 +156,7 @@ async fn sweep_pages_are_bounded_and_find_a_stuck_conversation() {
     let (mut after, mut found) = (None, Vec::new());
     loop {
         let page = world.ledger.sweep_processing(after.as_ref(), 1_000).await.unwrap();
-        found.extend(page.found.into_iter().map(|swept| swept.conversation_id.to_string()));
+        found.extend(page.found.into_iter().map(|(_, conversation)| conversation.to_string()));
         after = page.next;
         if after.is_none() {
             break;

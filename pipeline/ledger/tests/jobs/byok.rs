@@ -19,11 +19,11 @@ async fn prepared(world: &World, way: &str) -> ConversationId {
         "create" => {}
         "finalize" => {
             let new = NewConversation { deferred: true, ..session() };
-            world.ledger.create_conversation(&world.ann, new).await.unwrap();
+            world.ledger.create_conversation(&world.ann, new, None).await.unwrap();
             world.ledger.store().append_segments(&world.ann, &id, &[segment("s")]).await.unwrap().unwrap();
         }
         _ => {
-            world.ledger.create_conversation(&world.ann, session()).await.unwrap();
+            world.ledger.create_conversation(&world.ann, session(), None).await.unwrap();
             let run = world.claim(&JobId::derive("ann", "c", 1)).await;
             let code = job::FailureCode::InvalidJob;
             world.fail(&run, code).await;
@@ -46,10 +46,10 @@ async fn admit_prepared(world: &World, way: &str, keys: Option<WithKeys<'_>>) ->
     let (ledger, ann, id) = (&world.ledger, &world.ann, ConversationId::new("c"));
     if way == "finalize" {
         return match keys {
-            None => (ledger.finalize(ann, &id, None).await.unwrap().unwrap().job.unwrap(), false),
+            None => (ledger.finalize(ann, &id, None, None).await.unwrap().unwrap().job.unwrap(), false),
             Some(keys) => {
                 let FinalizeOutcome { job, claimed, .. } =
-                    ledger.finalize_with_keys(ann, &id, None, keys).await.unwrap().unwrap();
+                    ledger.finalize(ann, &id, None, Some(keys)).await.unwrap().unwrap();
                 (job.unwrap(), claimed.is_some())
             }
         };
@@ -58,8 +58,8 @@ async fn admit_prepared(world: &World, way: &str, keys: Option<WithKeys<'_>>) ->
         ("reprocess", keys) => ledger.reprocess(ann, &id, keys).await.unwrap().unwrap(),
         (_, keys) => {
             let created = match keys {
-                None => ledger.create_conversation(ann, session()).await.unwrap(),
-                Some(keys) => ledger.create_conversation_with_keys(ann, session(), keys).await.unwrap(),
+                None => ledger.create_conversation(ann, session(), None).await.unwrap(),
+                Some(keys) => ledger.create_conversation(ann, session(), Some(keys)).await.unwrap(),
             };
             match created {
                 CreateOutcome::Admitted(admitted) => admitted,
@@ -89,9 +89,9 @@ async fn jobs_of_a_user_who_requires_byok_wait_for_keys() {
         let job = match way {
             "finalize" => {
                 let id = ConversationId::new("c");
-                world.ledger.finalize(&world.ann, &id, None).await.unwrap().unwrap().job.unwrap()
+                world.ledger.finalize(&world.ann, &id, None, None).await.unwrap().unwrap().job.unwrap()
             }
-            _ => match world.ledger.create_conversation(&world.ann, session()).await.unwrap() {
+            _ => match world.ledger.create_conversation(&world.ann, session(), None).await.unwrap() {
                 CreateOutcome::Admitted(admitted) => admitted.job_id,
                 other => panic!("{way}: {other:?}"),
             },

@@ -16,7 +16,8 @@ async fn one_in_each(world: &World) -> (JobId, JobId) {
     let creation = world.admitted("created").await;
     let id = world.deferred("finalized").await;
     world.ledger.store().append_segments(&world.ann, &id, &[segment("s")]).await.unwrap().unwrap();
-    let finalization = world.ledger.finalize(&world.ann, &id, None).await.unwrap().unwrap().job.unwrap();
+    let finalization =
+        world.ledger.finalize(&world.ann, &id, None, None).await.unwrap().unwrap().job.unwrap();
     (creation, finalization)
 }
 
@@ -144,7 +145,7 @@ async fn users(world: &World, jobs: &[(&str, usize)]) {
         world.ledger.store().create_user(&user, &Default::default()).await.unwrap();
         for number in 0..*count {
             let new = new_conversation(&format!("{name}-{number}"));
-            let created = world.ledger.create_conversation(&user, new).await.unwrap();
+            let created = world.ledger.create_conversation(&user, new, None).await.unwrap();
             let CreateOutcome::Admitted(admitted) = created else { panic!("{created:?}") };
             world.age(&admitted.job_id, Duration::minutes(minutes)).await;
         }

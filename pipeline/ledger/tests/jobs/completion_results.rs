@@ -140,7 +140,7 @@ async fn batched_completions_compare_items_of_their_own_user_only() {
     assert!(world.ledger.store().create_user(&bob, &Default::default()).await.unwrap());
     let mut runs = vec![world.claimed("c").await];
     for id in ["c", "d"] {
-        world.ledger.create_conversation(&bob, crate::world::new_conversation(id)).await.unwrap();
+        world.ledger.create_conversation(&bob, crate::world::new_conversation(id), None).await.unwrap();
     }
     let id = sqlx::query_scalar::<_, String>(
         "select job_id from finalization_jobs where user_id = 'bob' and conversation_id = 'd'",

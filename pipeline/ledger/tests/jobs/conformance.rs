@@ -106,8 +106,8 @@ impl RandomRun {
         let (deferred, id) = (new.deferred, new.id.clone());
         let keys = self.keys();
         match keys.as_ref().map(Keys::with) {
-            None => self.world.ledger.create_conversation(&user_id, new).await.unwrap(),
-            Some(with) => self.world.ledger.create_conversation_with_keys(&user_id, new, with).await.unwrap(),
+            None => self.world.ledger.create_conversation(&user_id, new, None).await.unwrap(),
+            Some(with) => self.world.ledger.create_conversation(&user_id, new, Some(with)).await.unwrap(),
         };
         let mut conversation =
             ExpectedConversation { user, id, status: Some("in_progress"), jobs: Vec::new() };

@@ -34,7 +34,7 @@ async fn every_write_has_timeouts_and_reads_committed_rows() {
     // A transaction; one that reads the clock itself; one of renewals; single statements.
     world.ledger.change_user(&world.ann, &Default::default()).await.unwrap().unwrap();
     let id = world.deferred("c").await;
-    let job = world.ledger.finalize(&world.ann, &id, None).await.unwrap().unwrap().job.unwrap();
+    let job = world.ledger.finalize(&world.ann, &id, None, None).await.unwrap().unwrap().job.unwrap();
     assert_eq!(world.claimed_ids(Queue::Finalization).await.len(), 1);
     let held = world.view(&job).await;
     let token =

@@ -29,9 +29,9 @@ async fn admit_again(how: &str, world: &World, job: &JobId) {
     let (ann, id) = (&world.ann, ConversationId::new("c"));
     match how {
         "a repeated create" => {
-            drop(world.ledger.create_conversation(ann, new_conversation("c")).await.unwrap())
+            drop(world.ledger.create_conversation(ann, new_conversation("c"), None).await.unwrap())
         }
-        "a finalize" => drop(world.ledger.finalize(ann, &id, None).await.unwrap().unwrap()),
+        "a finalize" => drop(world.ledger.finalize(ann, &id, None, None).await.unwrap().unwrap()),
         "a reprocess" => drop(world.ledger.reprocess(ann, &id, None).await.unwrap().unwrap()),
         _ => {
             drop(world.operate(job, REPLAY).await.unwrap());
@@ -64,11 +64,11 @@ async fn finalize_adds_meeting_context_to_external_data() {
     let id = world.deferred("c").await;
     world.run("update conversations set external_data = '{\"sent_by\": \"a clock\"}'").await;
     let meeting = json!({ "title": "Monday" });
-    world.ledger.finalize(&world.ann, &id, Some(meeting.clone())).await.unwrap().unwrap();
+    world.ledger.finalize(&world.ann, &id, Some(meeting.clone()), None).await.unwrap().unwrap();
     let both = json!({ "sent_by": "a clock", "calendar_meeting_context": meeting });
     assert_eq!(data(&world).await, both);
     world.run("delete from finalization_jobs; update conversations set status = 'failed'").await;
-    world.ledger.finalize(&world.ann, &id, None).await.unwrap().unwrap();
+    world.ledger.finalize(&world.ann, &id, None, None).await.unwrap().unwrap();
     assert_eq!(data(&world).await, both, "a finalize without one removes nothing");
 }
 

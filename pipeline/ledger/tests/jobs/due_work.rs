@@ -2,7 +2,7 @@
 
 use chrono::Duration;
 use job::{JobId, Outcome, Queue};
-use ledger::{Results, Swept, Transition};
+use ledger::{Results, Transition};
 use records::{ConversationId, UserId};
 
 use crate::world::{World, completion, new_conversation, segment};
@@ -80,7 +80,7 @@ async fn due_page_and_expired_leases_skip_locked_jobs() {
 
 /// A conversation in `processing` for `seconds`, without a job.
 async fn stuck(world: &World, user: &UserId, id: &str, seconds: i64) {
-    world.ledger.create_conversation(user, new_conversation(id)).await.unwrap();
+    world.ledger.create_conversation(user, new_conversation(id), None).await.unwrap();
     for (statement, by) in [
         (
             "delete from finalization_jobs where user_id = $1 and conversation_id = $2 and $3::bigint > 0",
@@ -98,7 +98,7 @@ async fn stuck(world: &World, user: &UserId, id: &str, seconds: i64) {
 
 /// The conversations that a sweep failed, sorted.
 async fn swept(world: &World) -> Vec<(String, String)> {
-    let key = |swept: Swept| (swept.user_id.to_string(), swept.conversation_id.to_string());
+    let key = |(user, conversation): (UserId, ConversationId)| (user.to_string(), conversation.to_string());
     let mut swept: Vec<_> =
         world.ledger.sweep_processing(None, 9).await.unwrap().found.into_iter().map(key).collect();
     swept.sort();
@@ -118,7 +118,7 @@ async fn sweep_fails_processing_conversations_without_a_job_after_15_minutes() {
     stuck(&world, &world.ann, "young", 800).await;
     // Bob's `old` and Ann's `alive` have a live job; Ann's `died` had one.
     for (user, id) in [(&bob, "old"), (&world.ann, "alive"), (&world.ann, "died")] {
-        world.ledger.create_conversation(user, new_conversation(id)).await.unwrap();
+        world.ledger.create_conversation(user, new_conversation(id), None).await.unwrap();
     }
     world
         .run(

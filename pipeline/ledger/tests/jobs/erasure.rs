@@ -55,12 +55,12 @@ async fn run_of_an_erased_user_writes_nothing_for_a_recreated_user() {
 async fn finalize_after_erasure_starts_above_the_old_epochs() {
     let world = World::new().await;
     let conversation = world.deferred("c").await;
-    world.ledger.finalize(&world.ann, &conversation, None).await.unwrap().unwrap();
+    world.ledger.finalize(&world.ann, &conversation, None, None).await.unwrap().unwrap();
     let old = world.claim(&job::JobId::derive("ann", "c", 1)).await;
     erase(&world).await;
     assert!(world.ledger.store().create_user(&world.ann, &Default::default()).await.unwrap());
     let conversation = world.deferred("c").await;
-    world.ledger.finalize(&world.ann, &conversation, None).await.unwrap().unwrap();
+    world.ledger.finalize(&world.ann, &conversation, None, None).await.unwrap().unwrap();
     let new = world.claim(&old.job.id).await;
     assert!(new.job.epoch > old.job.epoch);
     assert_refused(&world, &old).await;
@@ -73,8 +73,8 @@ async fn nothing_is_admitted_for_a_user_being_erased() {
     let dead = world.dead("dead", FailureCode::NoContent).await;
     world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
 
-    assert!(world.ledger.create_conversation(&world.ann, new_conversation("new")).await.is_err());
-    assert!(world.ledger.finalize(&world.ann, &waiting, None).await.unwrap().is_err());
+    assert!(world.ledger.create_conversation(&world.ann, new_conversation("new"), None).await.is_err());
+    assert!(world.ledger.finalize(&world.ann, &waiting, None, None).await.unwrap().is_err());
     let again = world.ledger.reprocess(&world.ann, &ConversationId::new("dead"), None).await.unwrap();
     assert_eq!(again.unwrap_err(), ReprocessRefusal::NoConversation);
     assert!(world.operate(&dead, REPLAY).await.is_err());

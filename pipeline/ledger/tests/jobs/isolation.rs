@@ -97,7 +97,7 @@ async fn requires_byok_changes_no_other_users_jobs() {
     // Ann's later jobs wait for no keys.
     for job in [three.world.admitted("e").await, {
         let id = three.world.deferred("f").await;
-        three.world.ledger.finalize(&three.world.ann, &id, None).await.unwrap().unwrap().job.unwrap()
+        three.world.ledger.finalize(&three.world.ann, &id, None, None).await.unwrap().unwrap().job.unwrap()
     }] {
         assert_eq!(three.world.job(&job).await.state.status(), "queued");
     }
@@ -163,7 +163,7 @@ async fn deletion_mark_applies_to_its_own_user_and_id_only() {
     assert!(ledger.delete_conversation(&three.world.ann, &ConversationId::new("d")).await.unwrap());
     let create = async |user: &UserId, id: &str| {
         let new = NewConversation { client_session_id: Some(format!("{user} {id}")), ..new_conversation(id) };
-        ledger.create_conversation(user, new).await.unwrap()
+        ledger.create_conversation(user, new, None).await.unwrap()
     };
     assert_eq!(create(&three.bob, "c").await, CreateOutcome::Deleted);
     assert!(matches!(create(&three.bob, "d").await, CreateOutcome::Admitted(_)));
@@ -218,19 +218,20 @@ async fn new_revision_changes_no_other_conversation() {
     three.dead().await;
     let admitted = three
         .changes_no_other_rows(async {
-            ledger.finalize(ann, &c(), None).await.unwrap().unwrap().job.unwrap()
+            ledger.finalize(ann, &c(), None, None).await.unwrap().unwrap().job.unwrap()
         })
         .await;
     assert_eq!(three.world.view(&admitted).await.revision, 2);
     // A repeat returns the user's own newest job.
-    assert_eq!(ledger.finalize(ann, &c(), None).await.unwrap().unwrap().job, Some(admitted));
+    assert_eq!(ledger.finalize(ann, &c(), None, None).await.unwrap().unwrap().job, Some(admitted));
 
     let three = ThreeConversations::new().await;
     let (ledger, ann) = (&three.world.ledger, &three.world.ann);
     three.dead().await;
     let again = NewConversation { client_session_id: Some("ann c".into()), ..new_conversation("c") };
-    let made =
-        three.changes_no_other_rows(async { ledger.create_conversation(ann, again).await.unwrap() }).await;
+    let made = three
+        .changes_no_other_rows(async { ledger.create_conversation(ann, again, None).await.unwrap() })
+        .await;
     let CreateOutcome::Admitted(admitted) = made else { panic!("{made:?}") };
     assert_eq!(three.world.view(&admitted.job_id).await.revision, 2);
 }
@@ -242,8 +243,8 @@ async fn repeated_finalize_returns_the_conversations_own_newest_job() {
     let ledger = &three.world.ledger;
     for (user, id) in three.all() {
         let id = ConversationId::new(id);
-        let second = ledger.finalize(user, &id, None).await.unwrap().unwrap().job.unwrap();
-        assert_eq!(ledger.finalize(user, &id, None).await.unwrap().unwrap().job, Some(second.clone()));
+        let second = ledger.finalize(user, &id, None, None).await.unwrap().unwrap().job.unwrap();
+        assert_eq!(ledger.finalize(user, &id, None, None).await.unwrap().unwrap().job, Some(second.clone()));
         assert!(first.iter().all(|run| run.job.id != second));
     }
 }
@@ -261,7 +262,7 @@ async fn append_and_finalize_change_no_other_conversation() {
     assert_eq!(appended.unwrap(), 2);
     three
         .changes_no_other_rows(async {
-            ledger.finalize(ann, &c(), None).await.unwrap().unwrap().job.unwrap()
+            ledger.finalize(ann, &c(), None, None).await.unwrap().unwrap().job.unwrap()
         })
         .await;
 }
@@ -280,7 +281,7 @@ async fn admission_is_refused_when_only_other_conversations_have_content() {
              delete from transcript_segments where user_id = 'ann' and conversation_id = 'c'",
         )
         .await;
-    let refused = ledger.finalize(ann, &c(), None).await.unwrap().unwrap_err();
+    let refused = ledger.finalize(ann, &c(), None, None).await.unwrap().unwrap_err();
     assert_eq!(refused, ledger::AdmitRefusal::NoContent);
     three.world.run("update conversations set status = 'failed', finalization_revision = 1").await;
     let refused = ledger.reprocess(ann, &c(), None).await.unwrap().unwrap_err();
@@ -320,7 +321,7 @@ async fn segments_are_read_with_their_own_conversation_only() {
     {
         let view = ledger.store().conversation(user, &id, true).await.unwrap().unwrap();
         assert_eq!(words(&view.segments.unwrap()), [own], "shown");
-        let job = ledger.finalize(user, &id, None).await.unwrap().unwrap().job.unwrap();
+        let job = ledger.finalize(user, &id, None, None).await.unwrap().unwrap().job.unwrap();
         let input = ledger.run_input(&three.world.claim(&job).await).await.unwrap().unwrap();
         let Content::Segments(segments) = input.content else { panic!("it was spoken") };
         assert_eq!(words(&segments), [own], "run");
@@ -362,8 +363,10 @@ async fn finalize_batch_applies_requires_byok_per_user() {
     let marked = UserChange { requires_byok: Some(true), ..UserChange::default() };
     three.world.ledger.change_user(&three.bob, &marked).await.unwrap().unwrap();
     let (ledger, c) = (&three.world.ledger, c());
-    let (ann, bob) =
-        tokio::join!(ledger.finalize(&three.world.ann, &c, None), ledger.finalize(&three.bob, &c, None));
+    let (ann, bob) = tokio::join!(
+        ledger.finalize(&three.world.ann, &c, None, None),
+        ledger.finalize(&three.bob, &c, None, None)
+    );
     let status = async |job| three.world.job(&job).await.state.status();
     assert_eq!(status(ann.unwrap().unwrap().job.unwrap()).await, "queued");
     assert_eq!(status(bob.unwrap().unwrap().job.unwrap()).await, "blocked_byok");
@@ -404,7 +407,7 @@ async fn repeated_create_and_reprocess_return_the_users_own_conversation() {
         let own = (user.clone(), ConversationId::new(id));
         let repeated =
             NewConversation { client_session_id: Some(format!("{user} {id}")), ..new_conversation(id) };
-        match ledger.create_conversation(user, repeated).await.unwrap() {
+        match ledger.create_conversation(user, repeated, None).await.unwrap() {
             CreateOutcome::Known(known) => assert_eq!((known.user_id, known.id), own),
             other => panic!("not known: {other:?}"),
         }

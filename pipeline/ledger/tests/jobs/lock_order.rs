@@ -36,7 +36,8 @@ async fn create_locks_its_user() {
     let held = "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
             language, source, status) \
         values ('ann', 'c', now(), now(), now(), now(), 'en', 'phone', 'processing')";
-    let operation = async move { ledger.create_conversation(&ann, new_conversation("c")).await.unwrap() };
+    let operation =
+        async move { ledger.create_conversation(&ann, new_conversation("c"), None).await.unwrap() };
     let (free, _) = is_free_while(&world, held, operation, ANN).await;
     assert!(!free, "a create locks its user");
 }
@@ -52,7 +53,7 @@ async fn finalize_locks_its_user_and_then_its_conversation() {
         let world = World::new().await;
         let id = world.deferred("c").await;
         let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
-        let operation = async move { ledger.finalize(&ann, &id, None).await.unwrap().unwrap() };
+        let operation = async move { ledger.finalize(&ann, &id, None, None).await.unwrap().unwrap() };
         let (free, admitted) = is_free_while(&world, held, operation, probe).await;
         assert_eq!(free, is_free, "{held}");
         assert!(admitted.job.is_some());
@@ -67,7 +68,7 @@ async fn finalize_with_keys_locks_user_and_conversation_before_it_reads() {
         let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
         let operation = async move {
             let keys = WithKeys { claimant: None };
-            ledger.finalize_with_keys(&ann, &id, None, keys).await.unwrap().unwrap()
+            ledger.finalize(&ann, &id, None, Some(keys)).await.unwrap().unwrap()
         };
         // It waits where it would read the transcript.
         let held = "lock table transcript_segments in access exclusive mode";
@@ -146,7 +147,7 @@ async fn finalize_and_reprocess_admit_nothing_when_the_status_changed() {
         let operation = async {
             match reprocess {
                 true => drop(world.ledger.reprocess(&world.ann, &id, None).await.unwrap()),
-                false => drop(world.ledger.finalize(&world.ann, &id, None).await.unwrap()),
+                false => drop(world.ledger.finalize(&world.ann, &id, None, None).await.unwrap()),
             }
         };
         let changed = format!("update conversations set status = '{to}'");
@@ -159,11 +160,11 @@ async fn finalize_and_reprocess_admit_nothing_when_the_status_changed() {
 async fn create_admits_nothing_when_a_failed_conversation_was_reopened() {
     let world = World::new().await;
     let session = || NewConversation { client_session_id: Some("s".into()), ..new_conversation("c") };
-    world.ledger.create_conversation(&world.ann, session()).await.unwrap();
+    world.ledger.create_conversation(&world.ann, session(), None).await.unwrap();
     world.run("delete from finalization_jobs; update conversations set status = 'failed'").await;
     let mut holder = world.database.hold_locks("select from conversations for update").await;
     let (ledger, ann, again) = (world.ledger.clone(), world.ann.clone(), session());
-    let operation = tokio::spawn(async move { ledger.create_conversation(&ann, again).await.unwrap() });
+    let operation = tokio::spawn(async move { ledger.create_conversation(&ann, again, None).await.unwrap() });
     world.database.until_somebody_waits().await;
     // It read `failed`, and waits to update it; meanwhile another session reopens it.
     let opened = "update conversations set status = 'processing'; commit";
@@ -207,7 +208,7 @@ async fn completion_batch_locks_its_own_conversations_only() {
     let mut runs = Vec::new();
     for id in ["a", "b", "c", "d"] {
         runs.push(world.claimed(id).await);
-        world.ledger.create_conversation(&al, new_conversation(id)).await.unwrap();
+        world.ledger.create_conversation(&al, new_conversation(id), None).await.unwrap();
     }
     let completion_of = |index: usize, outcome| completion(&runs[index], outcome, Results::default());
     let others = "select from conversations where user_id = 'al' or conversation_id = 'a' for update";

@@ -159,7 +159,7 @@ async fn job_page_shows_whether_the_lease_holder_is_stopping() {
 async fn job_page_counts_pauses_and_leases_of_its_own_queue() {
     let world = World::new().await;
     let (job, other) = (world.admitted("c").await, world.deferred("d").await);
-    let other = world.ledger.finalize(&world.ann, &other, None).await.unwrap().unwrap().job.unwrap();
+    let other = world.ledger.finalize(&world.ann, &other, None, None).await.unwrap().unwrap().job.unwrap();
     report(&world, &process("host:1", 4)).await;
     assert!(world.operations().pause(Queue::Finalization, &by("olga")).await.unwrap());
     assert_eq!(around(&world, &job).await.paused, None);
@@ -191,7 +191,7 @@ async fn job_page_counts_the_jobs_ahead_in_its_own_queue() {
         jobs.push(world.admitted(id).await);
     }
     let elsewhere = world.deferred("d").await;
-    world.ledger.finalize(&world.ann, &elsewhere, None).await.unwrap().unwrap();
+    world.ledger.finalize(&world.ann, &elsewhere, None, None).await.unwrap().unwrap();
     world
         .run(
             "update finalization_jobs set ready_at = ready_at - interval '1 hour' where queue = 'finalization'",

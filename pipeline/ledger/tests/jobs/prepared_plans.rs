@@ -40,8 +40,11 @@ pub(crate) async fn run_every_operation(world: &World, ledger: &Ledger, round: &
             .await
             .unwrap()
             .unwrap();
-        ledger.finalize(&world.ann, &id, None).await.unwrap().unwrap();
-        ledger.create_conversation(&world.ann, new_conversation(&format!("{round}{kind}t"))).await.unwrap();
+        ledger.finalize(&world.ann, &id, None, None).await.unwrap().unwrap();
+        ledger
+            .create_conversation(&world.ann, new_conversation(&format!("{round}{kind}t")), None)
+            .await
+            .unwrap();
         ledger.poll(&world.ann, &id).await.unwrap().unwrap();
     }
     for queue in [Queue::Finalization, Queue::Creation] {

@@ -151,7 +151,7 @@ async fn concurrent_finalizes_admit_one_job() {
         let id = world.deferred(&format!("c{round}")).await;
         let finalize = |ledger: Ledger| {
             let (ann, id) = (world.ann.clone(), id.clone());
-            async move { ledger.finalize(&ann, &id, None).await.unwrap().unwrap().job.unwrap() }
+            async move { ledger.finalize(&ann, &id, None, None).await.unwrap().unwrap().job.unwrap() }
         };
         let (one, other) =
             both_at_once(finalize(world.ledger.clone()), finalize(world.other_process())).await;
@@ -170,7 +170,7 @@ async fn concurrent_creates_of_one_session_make_one_conversation_and_job() {
             let id = format!("c{round}");
             let new =
                 NewConversation { client_session_id: Some(format!("s{round}")), ..new_conversation(&id) };
-            async move { ledger.create_conversation(&ann, new).await.unwrap() }
+            async move { ledger.create_conversation(&ann, new, None).await.unwrap() }
         };
         let (one, other) = both_at_once(create(world.ledger.clone()), create(world.other_process())).await;
         let fresh = [&one, &other].iter().filter(|made| matches!(made, CreateOutcome::Admitted(_))).count();
@@ -208,7 +208,7 @@ async fn segments_appended_during_finalize_are_included_or_refused() {
             (world.ann.clone(), world.ann.clone(), id.clone(), id.clone());
         let (appended, finalized) = both_at_once(
             async move { appender.store().append_segments(&ann, &first, &[segment("s")]).await.unwrap() },
-            async move { finalizer.finalize(&finalizing_user, &second, None).await.unwrap() },
+            async move { finalizer.finalize(&finalizing_user, &second, None, None).await.unwrap() },
         )
         .await;
         assert!(finalized.unwrap().job.is_some());

@@ -15,7 +15,8 @@ impl World {
     /// A queued finalization of Ann's.
     async fn finalized(&self, id: &str) -> JobId {
         let conversation = self.deferred(id).await;
-        let job = self.ledger.finalize(&self.ann, &conversation, None).await.unwrap().unwrap().job.unwrap();
+        let job =
+            self.ledger.finalize(&self.ann, &conversation, None, None).await.unwrap().unwrap().job.unwrap();
         assert_eq!(self.job(&job).await.queue, Queue::Finalization);
         job
     }

@@ -42,7 +42,7 @@ impl ThreeConversations {
         for (user, id) in self.all() {
             let new =
                 NewConversation { client_session_id: Some(format!("{user} {id}")), ..new_conversation(id) };
-            match self.world.ledger.create_conversation(user, new).await.unwrap() {
+            match self.world.ledger.create_conversation(user, new, None).await.unwrap() {
                 CreateOutcome::Admitted(admitted) => jobs.push(admitted.job_id),
                 other => panic!("not admitted: {other:?}"),
             }
@@ -93,7 +93,7 @@ impl ThreeConversations {
                 content: NewContent::Segments(Vec::new()),
                 ..new_conversation(id)
             };
-            self.world.ledger.create_conversation(user, new).await.unwrap();
+            self.world.ledger.create_conversation(user, new, None).await.unwrap();
             let (id, segments) = (ConversationId::new(id), [segment("s")]);
             let held =
                 self.world.ledger.store().append_segments(user, &id, &segments).await.unwrap().unwrap();

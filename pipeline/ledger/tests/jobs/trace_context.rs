@@ -22,14 +22,14 @@ fn of(trace: u128) -> Option<TraceContext> {
 
 async fn finalized(world: &World, id: &str) -> JobId {
     let conversation = world.deferred(id).await;
-    world.ledger.finalize(&world.ann, &conversation, None).await.unwrap().unwrap().job.unwrap()
+    world.ledger.finalize(&world.ann, &conversation, None, None).await.unwrap().unwrap().job.unwrap()
 }
 
 #[tokio::test]
 async fn admission_keeps_the_trace_of_its_own_request() {
     let world = World::new().await;
     let (first, second) = (world.deferred("a").await, world.deferred("b").await);
-    let ask = |conversation| world.ledger.finalize(&world.ann, conversation, None);
+    let ask = |conversation| world.ledger.finalize(&world.ann, conversation, None, None);
     // Admitted in one batch, which belongs to no request's task.
     let one = async {
         let guard = traced(1);
@@ -54,7 +54,7 @@ async fn admission_keeps_the_trace_of_its_own_request() {
     let keyed = {
         let _guard = traced(3);
         let none_is_free = WithKeys { claimant: None };
-        world.ledger.finalize_with_keys(&world.ann, &conversation, None, none_is_free).await
+        world.ledger.finalize(&world.ann, &conversation, None, Some(none_is_free)).await
     };
     assert_eq!(world.view(&keyed.unwrap().unwrap().job.unwrap()).await.trace, of(3));
 }

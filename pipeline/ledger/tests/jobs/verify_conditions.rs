@@ -37,7 +37,7 @@ async fn fail(world: &World, job: &JobId) {
 }
 
 async fn admitted_of(world: &World, user: &UserId, id: &str) -> JobId {
-    match world.ledger.create_conversation(user, new_conversation(id)).await.unwrap() {
+    match world.ledger.create_conversation(user, new_conversation(id), None).await.unwrap() {
         CreateOutcome::Admitted(admitted) => admitted.job_id,
         other => panic!("not admitted: {other:?}"),
     }
@@ -63,7 +63,7 @@ async fn world_with_every_state() -> World {
     complete(&world, &replaced).await;
     world.dead("opened again", FailureCode::NoContent).await;
     let opened = ConversationId::new("opened again");
-    world.ledger.finalize(&world.ann, &opened, None).await.unwrap().unwrap();
+    world.ledger.finalize(&world.ann, &opened, None, None).await.unwrap().unwrap();
     assert!(world.ledger.delete_conversation(&world.ann, &completed(&world, "deleted").await).await.unwrap());
     // Bob's conversations have Ann's ids and other states; Carla waits for her keys.
     let (bob, carla) = (UserId::new("bob"), UserId::new("carla"));

@@ -63,7 +63,7 @@ async fn admission_wakes_the_workers_of_its_queue() {
     let deferred = world.deferred("b").await;
     assert_eq!(woken(), (false, false), "there is nothing to run");
     for (is_fresh, admission) in [(true, "a finalize"), (false, "repeated")] {
-        world.ledger.finalize(&world.ann, &deferred, None).await.unwrap().unwrap();
+        world.ledger.finalize(&world.ann, &deferred, None, None).await.unwrap().unwrap();
         assert_eq!(woken(), (false, is_fresh), "{admission}");
     }
     for (is_fresh, admission) in [(true, "processed again"), (false, "repeated")] {

@@ -62,7 +62,7 @@ impl World {
 
     /// Creates a conversation of Ann's from text; returns its admitted job.
     pub(crate) async fn admitted(&self, id: &str) -> JobId {
-        match self.ledger.create_conversation(&self.ann, new_conversation(id)).await.unwrap() {
+        match self.ledger.create_conversation(&self.ann, new_conversation(id), None).await.unwrap() {
             CreateOutcome::Admitted(admitted) => admitted.job_id,
             other => panic!("not admitted: {other:?}"),
         }
@@ -71,7 +71,7 @@ impl World {
     /// Creates a conversation of Ann's that is not finalized yet.
     pub(crate) async fn deferred(&self, id: &str) -> ConversationId {
         let new = NewConversation { deferred: true, ..new_conversation(id) };
-        let outcome = self.ledger.create_conversation(&self.ann, new).await.unwrap();
+        let outcome = self.ledger.create_conversation(&self.ann, new, None).await.unwrap();
         assert!(matches!(outcome, CreateOutcome::Deferred(_)), "{outcome:?}");
         ConversationId::new(id)
     }

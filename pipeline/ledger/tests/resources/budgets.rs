@@ -42,7 +42,7 @@ fn waiting(limit: i64) -> LimitsChange {
 }
 
 async fn create(ledger: &Ledger, user: &UserId, new: NewConversation) -> Result<CreateOutcome, OverBudget> {
-    match ledger.create_conversation(user, new).await {
+    match ledger.create_conversation(user, new, None).await {
         Ok(created) => Ok(created),
         Err(Error::OverBudget(over)) => Err(over),
         Err(broken) => panic!("{broken}"),
@@ -159,7 +159,7 @@ async fn concurrent_finalizes_beyond_the_waiting_jobs_are_refused() {
     let one = async |user: &UserId, n: usize| {
         let ledger = if n.is_multiple_of(2) { &world.ledger } else { &other };
         barrier.wait().await;
-        ledger.finalize(user, &ConversationId::new(format!("c{n}")), None).await.unwrap()
+        ledger.finalize(user, &ConversationId::new(format!("c{n}")), None, None).await.unwrap()
     };
     let (hers, his) = tokio::join!(
         futures::future::join_all((0..8).map(|n| one(&world.ann, n))),
@@ -173,7 +173,8 @@ async fn concurrent_finalizes_beyond_the_waiting_jobs_are_refused() {
     assert_eq!(world.count(admitted).await, 3);
     // A repeat of an admitted finalize is answered, and the reconciler is never refused.
     let index = hers.iter().position(Result::is_ok).unwrap();
-    let again = world.ledger.finalize(&world.ann, &ConversationId::new(format!("c{index}")), None).await;
+    let again =
+        world.ledger.finalize(&world.ann, &ConversationId::new(format!("c{index}")), None, None).await;
     assert!(again.unwrap().is_ok());
     world.run("update conversations set last_append_at = last_append_at - interval '25 hours'").await;
     let index = hers.iter().position(Result::is_err).unwrap();
@@ -190,7 +191,7 @@ async fn finished_jobs_do_not_count_as_waiting() {
     }
     limit(&world, &world.ann, waiting(2)).await;
     let finalize =
-        async |id| world.ledger.finalize(&world.ann, &ConversationId::new(id), None).await.unwrap();
+        async |id| world.ledger.finalize(&world.ann, &ConversationId::new(id), None, None).await.unwrap();
     assert!(finalize("a").await.is_ok());
     assert!(finalize("b").await.is_ok());
     assert!(matches!(finalize("c").await, Err(AdmitRefusal::OverBudget(_))));

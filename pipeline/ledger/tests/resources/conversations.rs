@@ -34,7 +34,7 @@ async fn missing_times_are_derived_from_the_length_of_the_content() {
             let id = ConversationId::new(format!("{length} {started_at:?} {finished_at:?}"));
             let new = NewConversation::new(id.clone(), content.clone(), Source::new("phone"));
             let new = NewConversation { started_at, finished_at, ..new };
-            world.ledger.create_conversation(&world.ann, new).await.unwrap();
+            world.ledger.create_conversation(&world.ann, new, None).await.unwrap();
             let seen = world
                 .ledger
                 .store()
@@ -126,7 +126,7 @@ async fn geolocation_is_stored_as_sent() {
     let id = ConversationId::new("c");
     let mut new = NewConversation::new(id.clone(), text, Source::new("phone"));
     new.geolocation = Some(place.clone());
-    world.ledger.create_conversation(&world.ann, new).await.unwrap();
+    world.ledger.create_conversation(&world.ann, new, None).await.unwrap();
     let view = world.ledger.store().conversation(&world.ann, &id, false).await.unwrap().unwrap();
     assert_eq!(view.conversation.geolocation, Some(place));
 }

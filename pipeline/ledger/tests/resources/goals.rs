@@ -116,21 +116,6 @@ async fn concurrent_creates_and_activations_leave_three_active_goals() {
 }
 
 #[tokio::test]
-async fn change_goal_keeps_unnamed_fields_and_can_clear_the_unit() {
-    let world = World::new().await;
-    let counted = NewGoal { unit: Some("km".into()), goal_type: GoalType::Numeric, ..new("a") };
-    let made = world.ledger.store().create_goal(&world.ann, &counted).await.unwrap();
-    let change = GoalChange { title: Some("Run".into()), max_value: Some(42.2), ..GoalChange::default() };
-    let changed = world.ledger.store().change_goal(&world.ann, &made.id, &change).await.unwrap().unwrap();
-    assert_eq!((changed.title.as_str(), changed.max_value), ("Run", 42.2));
-    assert_eq!((changed.unit.as_deref(), changed.goal_type), (Some("km"), GoalType::Numeric));
-    assert_eq!((changed.target_value, changed.is_active), (8.0, true));
-    let unitless = GoalChange { unit: Some(None), is_active: Some(false), ..GoalChange::default() };
-    let changed = world.ledger.store().change_goal(&world.ann, &made.id, &unitless).await.unwrap().unwrap();
-    assert_eq!((changed.unit, changed.is_active), (None, false));
-}
-
-#[tokio::test]
 async fn goal_history_has_the_last_value_of_each_day() {
     let world = World::new().await;
     with(&world, &["a", "b"]).await;

@@ -2,10 +2,9 @@
 
 use ledger::{ItemChange, NewActionItem};
 use records::{ActionItem, ActionItemId};
-use store::ItemFilter;
 use testbed::at_once;
 
-use crate::world::{World, nine};
+use crate::world::World;
 
 fn new(id: &str) -> NewActionItem {
     NewActionItem {
@@ -22,23 +21,6 @@ async fn change(world: &World, id: &str, change: ItemChange) -> ActionItem {
 
 fn completion(completed: bool) -> ItemChange {
     ItemChange { completed: Some(completed), ..ItemChange::default() }
-}
-
-#[tokio::test]
-async fn create_action_items_keeps_order_and_sets_completed_at() {
-    let world = World::new().await;
-    let done = NewActionItem { completed: true, due_at: Some(nine(0)), ..new("b") };
-    let made = world.ledger.create_action_items(&world.ann, &[new("a"), done, new("c")]).await.unwrap();
-    let ids: Vec<_> = made.iter().map(|item| item.id.as_str()).collect();
-    assert_eq!(ids, ["a", "b", "c"]);
-    assert_eq!((made[0].completed_at, made[0].due_at), (None, None));
-    assert_eq!(made[1].completed_at, Some(made[1].created_at));
-    assert_eq!(made[1].due_at, Some(nine(0)));
-    assert!(made.iter().all(|item| item.conversation_id.is_none() && item.updated_at == item.created_at));
-    let filter =
-        ItemFilter { page: store::DatePage { limit: 9, ..Default::default() }, ..Default::default() };
-    assert_eq!(world.ledger.store().action_items(&world.ann, &filter).await.unwrap(), made);
-    assert_eq!(world.ledger.store().action_items(&world.bob, &filter).await.unwrap(), []);
 }
 
 #[tokio::test]
@@ -63,17 +45,6 @@ async fn completed_at_is_set_once_and_cleared_by_reopening() {
     assert_eq!((renamed.completed, renamed.completed_at), (true, done.completed_at));
     let open = change(&world, "a", completion(false)).await;
     assert_eq!((open.completed, open.completed_at, open.description.as_str()), (false, None, "Call"));
-}
-
-#[tokio::test]
-async fn due_date_is_set_kept_and_cleared() {
-    let world = World::new().await;
-    world.ledger.create_action_items(&world.ann, &[new("a")]).await.unwrap();
-    let set = change(&world, "a", ItemChange { due_at: Some(Some(nine(5))), ..Default::default() }).await;
-    assert_eq!(set.due_at, Some(nine(5)));
-    assert_eq!(change(&world, "a", completion(true)).await.due_at, Some(nine(5)));
-    let cleared = change(&world, "a", ItemChange { due_at: Some(None), ..Default::default() }).await;
-    assert_eq!((cleared.due_at, cleared.completed), (None, true));
 }
 
 #[tokio::test]

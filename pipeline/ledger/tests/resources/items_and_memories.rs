@@ -1,7 +1,7 @@
 //! Lists of action items and memories.
 
 use db::Error;
-use records::{ConversationId, MemoryCategory};
+use records::ConversationId;
 use store::{DatePage, ItemFilter, MemoryFilter};
 
 use crate::world::{World, nine};
@@ -54,28 +54,6 @@ async fn action_items_are_filtered_by_date_state_and_conversation() {
     let of =
         ItemFilter { page: page(9), conversation_id: Some(ConversationId::new("c1")), ..Default::default() };
     assert_eq!(ids(&world, of).await, ["i1"]);
-}
-
-#[tokio::test]
-async fn memories_are_listed_newest_first_and_by_category() {
-    let world = World::new().await;
-    world
-        .run(
-            "insert into memories (user_id, memory_id, content, category, visibility, tags, created_at, updated_at) \
-             select case when n = 3 then 'bob' else 'ann' end, 'm' || n, 'Fact ' || n, \
-                 case when n = 1 then 'work' else 'core' end, case when n = 1 then 'public' else 'private' end, \
-                 '{a,b}', at, at \
-             from (select n, timestamptz '2026-03-02T09:00:00Z' + n * interval '1 minute' as at \
-                 from generate_series(0, 3) n) s",
-        )
-        .await;
-    let all = MemoryFilter { limit: 9, ..Default::default() };
-    let found = world.ledger.store().memories(&world.ann, &all).await.unwrap();
-    assert_eq!(found.iter().map(|memory| memory.id.as_str()).collect::<Vec<_>>(), ["m2", "m1", "m0"]);
-    assert_eq!(found[1].tags, ["a", "b"]);
-    assert!(found[1].public && !found[0].public);
-    let work = MemoryFilter { limit: 9, categories: vec![MemoryCategory::Work], ..Default::default() };
-    assert_eq!(world.ledger.store().memories(&world.ann, &work).await.unwrap().len(), 1);
 }
 
 #[tokio::test]

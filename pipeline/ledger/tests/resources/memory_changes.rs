@@ -1,6 +1,6 @@
 //! Memories that a user creates and changes.
 
-use ledger::{MemoryChange, NewPersonMemory};
+use ledger::NewPersonMemory;
 use records::{MemoryCategory, MemoryId};
 use store::MemoryFilter;
 
@@ -39,27 +39,4 @@ async fn create_memories_is_all_or_nothing() {
     world.ledger.create_memories(&world.ann, &[new("taken")]).await.unwrap();
     assert!(world.ledger.create_memories(&world.ann, &[new("a"), new("taken")]).await.is_err());
     assert_eq!(world.count("select count(*) from memories").await, 1);
-}
-
-#[tokio::test]
-async fn change_memory_marks_it_edited_and_keeps_unnamed_fields() {
-    let world = World::new().await;
-    world.ledger.create_memories(&world.ann, &[new("a")]).await.unwrap();
-    let id = MemoryId::new("a");
-    let change = MemoryChange { public: Some(true), tags: Some(vec![]), ..MemoryChange::default() };
-    let changed = world.ledger.change_memory(&world.ann, &id, &change).await.unwrap().unwrap();
-    assert_eq!((changed.public, changed.edited, changed.tags.len()), (true, true, 0));
-    assert_eq!((changed.content.as_str(), changed.category), ("Fact a", MemoryCategory::Core));
-    let change = MemoryChange {
-        content: Some("Other".into()),
-        category: Some(MemoryCategory::Skills),
-        ..MemoryChange::default()
-    };
-    let changed = world.ledger.change_memory(&world.ann, &id, &change).await.unwrap().unwrap();
-    assert_eq!((changed.content.as_str(), changed.category), ("Other", MemoryCategory::Skills));
-    assert!(changed.public);
-    assert_eq!(world.ledger.change_memory(&world.bob, &id, &change).await.unwrap(), None);
-    assert!(!world.ledger.delete_memory(&world.bob, &id).await.unwrap());
-    assert!(world.ledger.delete_memory(&world.ann, &id).await.unwrap());
-    assert!(!world.ledger.delete_memory(&world.ann, &id).await.unwrap());
 }

@@ -25,7 +25,7 @@ pub(crate) async fn conversation_with_item(world: &World, id: &str, task: &str, 
     let text =
         NewContent::Text { text: task.to_owned(), text_source: "message".to_owned(), text_source_spec: None };
     let new = NewConversation::new(ConversationId::new(id), text, Source::new("phone"));
-    let outcome = world.ledger.create_conversation(&world.ann, new).await.unwrap();
+    let outcome = world.ledger.create_conversation(&world.ann, new, None).await.unwrap();
     assert!(matches!(outcome, CreateOutcome::Admitted(_)));
     complete(world, task, due_at).await;
 }

@@ -47,7 +47,7 @@ async fn create_stores_each_segment_id_once_and_numbers_speakers() {
     ];
     let id = ConversationId::new("c");
     let new = NewConversation::new(id.clone(), NewContent::Segments(words.to_vec()), Source::new("phone"));
-    world.ledger.create_conversation(&world.ann, new).await.unwrap();
+    world.ledger.create_conversation(&world.ann, new, None).await.unwrap();
     let segments = stored(&world, &id).await;
     let stored: Vec<_> = segments.iter().map(|segment| (segment.text.as_str(), segment.speaker_id)).collect();
     assert_eq!(stored, [("One.", Some(0)), ("Two.", Some(1))]);

@@ -21,15 +21,6 @@ pub enum InstallRefusal {
     TooMany,
 }
 
-/// Whether something was uninstalled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Uninstalled {
-    /// It was.
-    Uninstalled,
-    /// It was not installed.
-    Already,
-}
-
 /// What installing needs to know of an app.
 #[derive(sqlx::FromRow)]
 struct Wanted {
@@ -79,8 +70,9 @@ impl Store {
         Ok(Ok(()))
     }
 
-    /// Uninstalls an app, with its webhook. How often it wrote within the hour is remembered for that hour.
-    pub async fn uninstall_app(&self, user: &UserId, id: &str) -> Result<Uninstalled, Error> {
+    /// Uninstalls an app, with its webhook. How often it wrote within the hour is remembered for that hour. `false`: it was
+    /// not installed.
+    pub async fn uninstall_app(&self, user: &UserId, id: &str) -> Result<bool, Error> {
         let (mut transaction, now) = self.db.begin().await?;
         lock_user(&mut transaction, user).await?;
         let removed = sqlx::query(include_str!("../../sql/apps/uninstall.sql"))
@@ -95,10 +87,7 @@ impl Store {
             .execute(&mut *transaction)
             .await?;
         transaction.commit().await?;
-        Ok(match removed.rows_affected() {
-            0 => Uninstalled::Already,
-            _ => Uninstalled::Uninstalled,
-        })
+        Ok(removed.rows_affected() > 0)
     }
 
     /// Removes a batch of installs whose app is gone, and of those that were removed an hour ago.

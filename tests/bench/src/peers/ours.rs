@@ -131,7 +131,7 @@ impl Queue for Ours {
             return self.post(job).await;
         }
         let (number, id) = self.conversation(job);
-        self.admitting.finalize(&person(number), &id, None).await.unwrap().unwrap();
+        self.admitting.finalize(&person(number), &id, None, None).await.unwrap().unwrap();
     }
 
     async fn work(&self, _: usize, reported: Reported, handle: Handle) -> Stop {

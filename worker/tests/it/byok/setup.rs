@@ -120,7 +120,7 @@ impl Bench {
     pub(super) async fn keyed(&self, id: &str, claimant: Option<&WorkerId>) -> (JobId, Option<Claimed>) {
         let new = self.talk(id);
         let keys = WithKeys { claimant };
-        match self.ledger.create_conversation_with_keys(&self.user, new, keys).await.unwrap() {
+        match self.ledger.create_conversation(&self.user, new, Some(keys)).await.unwrap() {
             CreateOutcome::Admitted(admitted) => (admitted.job_id, admitted.claimed.map(|claimed| *claimed)),
             other => panic!("not admitted: {other:?}"),
         }

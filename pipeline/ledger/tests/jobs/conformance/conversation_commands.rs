@@ -11,16 +11,10 @@ impl RandomRun {
         let newest = self.conversations[index].jobs.last().map(|expected| expected.job.clone());
         let keys = self.keys();
         let finalized = match keys.as_ref().map(Keys::with) {
-            None => self.world.ledger.finalize(&user_id, &id, None).await.unwrap(),
-            Some(with) => self.world.ledger.finalize_with_keys(&user_id, &id, None, with).await.unwrap(),
+            None => self.world.ledger.finalize(&user_id, &id, None, None).await.unwrap(),
+            Some(with) => self.world.ledger.finalize(&user_id, &id, None, Some(with)).await.unwrap(),
         };
         let finalized = finalized.map(|finalized| finalized.job);
-        if let Some(job) = &newest {
-            match decide(job, Command::Admit, job.admitted_at, &Policy::default()) {
-                Ok(_) => self.coverage.granted(job.state.status(), &Command::Admit, "anew"),
-                Err(refusal) => self.coverage.refused(job.state.status(), &Command::Admit, refusal),
-            }
-        }
         match self.conversations[index].status {
             None => assert_eq!(finalized, Err(ledger::AdmitRefusal::NoConversation)),
             Some("in_progress" | "failed") => {

@@ -54,7 +54,6 @@ impl Coverage {
 
 fn name(command: &Command) -> &'static str {
     match command {
-        Command::Admit => "Admit",
         Command::Claim { .. } => "Claim",
         Command::Renew { .. } => "Renew",
         Command::ProveAlive { .. } => "ProveAlive",
@@ -74,7 +73,6 @@ fn name(command: &Command) -> &'static str {
 }
 
 const COMMANDS: &[&str] = &[
-    "Admit",
     "Claim",
     "Renew",
     "Release",
@@ -132,7 +130,6 @@ const TRANSITIONS: &[&str] = &[
 
 /// Every refusal that the ledger's operations can return.
 const REFUSALS: &[&str] = &[
-    "Admit returns LiveJob",
     "Claim returns StaleGeneration",
     "Claim returns UnknownGeneration",
     "Claim returns AtRest",

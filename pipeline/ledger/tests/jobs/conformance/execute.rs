@@ -43,7 +43,7 @@ pub(crate) async fn execute(ledger: &Ledger, claimed: &Claimed, command: &Comman
         Command::Discard => text(operate(ledger, id, Operation::Discard).await),
         Command::RunNow => text(operate(ledger, id, Operation::RunNow).await),
         Command::Cancel => text(operate(ledger, id, Operation::Cancel).await),
-        Command::Admit | Command::RequireKeys | Command::Withdraw | Command::Supersede => {
+        Command::RequireKeys | Command::Withdraw | Command::Supersede => {
             panic!("a command on a conversation or a user, not on a job")
         }
     }

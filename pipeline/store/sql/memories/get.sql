@@ -1,3 +1,0 @@
-select *
-from memories
-where user_id = $1 and memory_id = $2
