@@ -24,6 +24,7 @@ mod login;
 mod many;
 mod one;
 mod orders;
+mod outcome;
 mod overview;
 mod page;
 mod paging;
@@ -124,12 +125,14 @@ pub(crate) fn router(
         .route("/console/jobs", get(jobs::list))
         .route("/console/find", get(find::show))
         .route("/console/jobs/selected", get(selected::ask).post(selected::act))
+        .route("/console/jobs/selected/outcome", get(selected::show))
         .route("/console/jobs/{id}", get(job::show))
         .route("/console/jobs/{id}/replay", get(one::ask_replay).post(one::replay))
         .route("/console/jobs/{id}/discard", get(one::ask_discard).post(one::discard))
         .route("/console/jobs/{id}/run-now", get(orders::ask_run_now).post(orders::run_now))
         .route("/console/jobs/{id}/cancel", get(orders::ask_cancel).post(orders::cancel))
         .route("/console/run-now", get(orders::ask_many).post(orders::run_many_now))
+        .route("/console/outcome", get(outcome::show))
         .route("/console/queues/{queue}/{change}", get(queues::ask).post(queues::change))
         .route("/console/replays", get(replays::list).post(many::start))
         .route("/console/replays/new", get(many::ask))

@@ -266,6 +266,18 @@ mod tests {
 
     use super::*;
 
+    /// As `psql` does: a role of the operating system's user's name is let in through a socket without a password.
+    #[test]
+    fn url_without_a_user_means_the_user_of_the_system() {
+        let id = std::process::Command::new("id").arg("-un").output().unwrap();
+        let of_system = String::from_utf8(id.stdout).unwrap().trim().to_owned();
+        let expected = std::env::var("PGUSER").unwrap_or(of_system);
+        for url in ["postgresql:///listen?host=/run/postgresql", "postgresql://db.example/listen"] {
+            let (hosts, _) = read(Some(url)).unwrap();
+            assert_eq!(hosts.first().get_username(), expected, "{url}");
+        }
+    }
+
     #[test]
     fn url_parameters_of_other_programs_are_named_and_dropped() {
         let url = "postgresql://ada@db.example/listen?sslpassword=geheim&sslmode=require&%63onnect_timeout=5&port=5433";

@@ -13,6 +13,20 @@ use crate::exit::Exit;
 /// So many shards are asked at once.
 pub(crate) const AT_ONCE: usize = 16;
 
+/// Why an answer holds nothing of a shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Absence {
+    /// Its database does not answer.
+    Silent,
+    /// Its schema is not this program's.
+    Schema,
+    /// It answers with another fault.
+    Fault,
+}
+
+/// A shard of which an answer holds nothing, by its number.
+pub(crate) type Absent = (u16, Absence);
+
 /// An error of one shard of several.
 pub(crate) trait ShardError: From<db::Error> + Send {
     /// Sees whether the shard's server is there, before anything is asked of it.
@@ -21,10 +35,10 @@ pub(crate) trait ShardError: From<db::Error> + Send {
     /// When it is not.
     fn reach(shard: &Operations) -> impl Future<Output = Result<(), Self>> + Send;
 
-    /// Whether the shard counts as one that does not answer: the others' answers stand without it.
-    fn is_away(&self) -> bool;
+    /// Why the shard is absent from an answer that stands without it; `None`: the error is that of the whole answer.
+    fn absence(&self) -> Option<Absence>;
 
-    /// Records that this shard does not answer while others do.
+    /// Records that this shard is absent while others answer.
     fn note(&self, shard: Shard);
 }
 
@@ -32,8 +46,8 @@ pub(crate) trait ShardError: From<db::Error> + Send {
 pub(crate) struct Answers<T> {
     /// Those that did.
     pub(crate) of: Vec<(Operations, T)>,
-    /// The numbers of those that did not.
-    pub(crate) away: Vec<u16>,
+    /// Those that did not.
+    pub(crate) away: Vec<Absent>,
 }
 
 impl<T> Answers<T> {
@@ -46,19 +60,22 @@ impl<T> Answers<T> {
     }
 }
 
-fn complete(away: &[u16]) -> anyhow::Result<()> {
+fn complete(away: &[Absent]) -> anyhow::Result<()> {
     match away {
         [] => Ok(()),
         away => {
-            let words = format!("not every shard answered: nothing of {}", numbers(away));
+            let words = format!(
+                "not every shard answered: nothing of {}",
+                numbers(away.iter().map(|(shard, _)| *shard))
+            );
             Err(Exit::Unavailable(words).into())
         }
     }
 }
 
 /// Numbers of shards in words.
-pub(crate) fn numbers(shards: &[u16]) -> String {
-    shards.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")
+pub(crate) fn numbers(shards: impl Iterator<Item = u16>) -> String {
+    shards.map(|shard| shard.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// Asks each of the shards, or gives it an order, once its server is there. Answers in the order of their numbers.
@@ -88,17 +105,24 @@ pub(crate) async fn each<T, E: ShardError, F: Future<Output = Result<T, E>>>(
     ask: impl Fn(Operations) -> F,
 ) -> Result<Answers<T>, E> {
     let answered = each_alone(shards, ask).await;
-    let all_are_away = answered.iter().all(|(_, answer)| answer.as_ref().is_err_and(E::is_away));
+    let all_are_away =
+        answered.iter().all(|(_, answer)| answer.as_ref().is_err_and(|error| error.absence().is_some()));
     let mut answers = Answers { of: Vec::new(), away: Vec::new() };
     for (shard, answer) in answered {
-        match answer {
-            Ok(answer) => answers.of.push((shard, answer)),
-            Err(error) if !all_are_away && error.is_away() => {
+        let error = match answer {
+            Ok(answer) => {
+                answers.of.push((shard, answer));
+                continue;
+            }
+            Err(error) => error,
+        };
+        match error.absence() {
+            Some(absence) if !all_are_away => {
                 let shard = shard.db().shard();
                 error.note(shard);
-                answers.away.push(shard.number);
+                answers.away.push((shard.number, absence));
             }
-            Err(error) => return Err(error),
+            _ => return Err(error),
         }
     }
     Ok(answers)
@@ -112,8 +136,8 @@ pub(crate) struct Merged<T> {
     pub(crate) now: Timestamp,
     /// A shard that answered.
     pub(crate) first: Option<Operations>,
-    /// The numbers of the shards that did not answer.
-    pub(crate) away: Vec<u16>,
+    /// The shards that did not answer.
+    pub(crate) away: Vec<Absent>,
 }
 
 impl<T> Merged<T> {

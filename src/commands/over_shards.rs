@@ -9,7 +9,7 @@ use super::table::there;
 use crate::{
     commands::stderr::note,
     exit::{in_one_line, is_away},
-    over_shards::{self, ShardError},
+    over_shards::{self, Absence, ShardError},
 };
 
 impl ShardError for anyhow::Error {
@@ -17,8 +17,8 @@ impl ShardError for anyhow::Error {
         there(shard).await.map(drop)
     }
 
-    fn is_away(&self) -> bool {
-        is_away(self)
+    fn absence(&self) -> Option<Absence> {
+        is_away(self).then_some(Absence::Silent)
     }
 
     fn note(&self, shard: Shard) {

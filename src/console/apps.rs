@@ -155,12 +155,10 @@ pub(super) async fn change(
     };
     // One of the shards has it.
     let switched = each(&console.all(), switch).await?;
-    match switched.of.iter().any(|(_, found)| *found) {
-        true => {}
-        false if switched.away.is_empty() => {
-            return Err(Fault::Missing(format!("There is no app {id}.")).into());
-        }
-        false => return Err(Fault::Database.into()),
+    match (switched.of.iter().any(|(_, found)| *found), switched.away.first()) {
+        (true, _) => {}
+        (false, None) => return Err(Fault::Missing(format!("There is no app {id}.")).into()),
+        (false, Some((_, absence))) => return Err(Fault::from(*absence).into()),
     }
     let word = if is_off { "switched-off" } else { "switched-on" };
     Ok(Redirect::to(&format!("/console/apps?{}", query(&[("done", word)]))))

@@ -9,6 +9,7 @@ use db::Trouble;
 use ledger::Ledger;
 
 use super::page::{Frame, Message, render_as};
+use crate::over_shards::Absence;
 
 /// Why there is no page.
 #[derive(Clone, Debug)]
@@ -51,14 +52,7 @@ pub(super) enum Fault {
 
 impl From<db::Error> for Fault {
     fn from(error: db::Error) -> Self {
-        let fault = match error.trouble() {
-            Some(Trouble::Schema) => Self::Schema,
-            Some(Trouble::Rights) => Self::Defect,
-            None if error.is_of_an_old_plan() => Self::Migrated,
-            Some(_) => Self::Database,
-            None if error.is_passing() => Self::Database,
-            None => Self::Defect,
-        };
+        let fault = Self::of(&error);
         match fault {
             Self::Defect => {
                 let refusal = error.sqlstate();
@@ -90,7 +84,36 @@ impl From<db::Error> for Undone {
     }
 }
 
+impl From<Absence> for Fault {
+    fn from(absence: Absence) -> Self {
+        match absence {
+            Absence::Silent => Self::Database,
+            Absence::Schema => Self::Schema,
+            Absence::Fault => Self::Defect,
+        }
+    }
+}
+
 impl Undone {
+    /// What an address calls it, of what an error of the database is.
+    pub(super) fn name(&self) -> &'static str {
+        match self.0 {
+            Fault::Schema => "schema",
+            Fault::Defect => "defect",
+            _ => "halfway",
+        }
+    }
+
+    /// From its name.
+    pub(super) fn of_name(name: &str) -> Option<Self> {
+        match name {
+            "schema" => Some(Self(Fault::Schema)),
+            "defect" => Some(Self(Fault::Defect)),
+            "halfway" => Some(Self(Fault::Halfway)),
+            _ => None,
+        }
+    }
+
     /// Its heading and its text, for a page that says more.
     pub(super) fn words(self) -> (&'static str, String) {
         let (_, heading, text) = self.0.words();
@@ -105,6 +128,18 @@ impl IntoResponse for Undone {
 }
 
 impl Fault {
+    /// What an error of the database is to a page, without a word in the log.
+    pub(super) fn of(error: &db::Error) -> Self {
+        match error.trouble() {
+            Some(Trouble::Schema) => Self::Schema,
+            Some(Trouble::Rights) => Self::Defect,
+            None if error.is_of_an_old_plan() => Self::Migrated,
+            Some(_) => Self::Database,
+            None if error.is_passing() => Self::Database,
+            None => Self::Defect,
+        }
+    }
+
     /// The status of a form that is too long.
     pub(super) const TOO_LONG: StatusCode = StatusCode::PAYLOAD_TOO_LARGE;
 
@@ -220,7 +255,7 @@ impl Fault {
     /// Its page, in the frame that is made for its heading.
     pub(super) fn page(self, frame: impl FnOnce(&'static str) -> Frame) -> Response {
         let (status, heading, text) = self.words();
-        render_as(status, &Message { frame: frame(heading), text, parts: Vec::new() })
+        render_as(status, &Message { frame: frame(heading), text: vec![text], parts: Vec::new() })
     }
 }
 

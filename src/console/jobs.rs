@@ -17,7 +17,11 @@ use super::{
     visitor::Visitor,
     words::{Moment, count, lasting, status},
 };
-use crate::{commands::jobs::show, lists, over_shards::each};
+use crate::{
+    commands::jobs::show,
+    lists,
+    over_shards::{Absent, each},
+};
 
 /// Jobs on a page.
 const PAGE: i64 = 50;
@@ -51,7 +55,8 @@ struct Row {
     id: String,
     status: &'static str,
     words: &'static str,
-    is_settled: bool,
+    /// Why a dead letter waits for no operator.
+    settled: Option<&'static str>,
     code: &'static str,
     queue: String,
     failed: u32,
@@ -105,7 +110,7 @@ async fn page(console: &Console, frame: Frame, request: FilterForm) -> Result<Pa
 }
 
 /// How many jobs there are of each status, and the shards that did not answer.
-async fn counts(shards: &[Operations]) -> Result<(Vec<(&'static str, i64)>, Vec<u16>), db::Error> {
+async fn counts(shards: &[Operations]) -> Result<(Vec<(&'static str, i64)>, Vec<Absent>), db::Error> {
     let read = |shard: Operations| async move { shard.db().in_time(shard.gauges()).await };
     let read = each(shards, read).await?;
     let sum = read.of.into_iter().map(|(_, gauges)| gauges).reduce(|mut sum: Gauges, gauges| {
@@ -137,7 +142,7 @@ fn row(view: &JobView, admitted: Timestamp, now: Timestamp) -> Row {
         id: view.job.id.to_string(),
         status: name,
         words: status(name),
-        is_settled: view.job.settled_at.is_some(),
+        settled: show::settled(view),
         code: show::code(&view.job).unwrap_or(""),
         queue: view.job.queue.to_string(),
         failed: view.job.attempts,

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use axum::{
     extract::State,
-    response::{IntoResponse, Redirect, Response},
+    response::{Redirect, Response},
 };
-use operations::{Operations, ReplayOrder, ReplayPreview, ReplayView, Started};
+use operations::{Operations, ReplayOrder, ReplayPreview, Started};
 use rand::RngExt;
 use uuid::Uuid;
 
@@ -16,8 +16,7 @@ use super::{
     confirm::Confirm,
     fault::{Fault, Undone},
     filter_form::FilterForm,
-    page::Frame,
-    shards::Given,
+    outcome::{Order, Outcome},
     typed::Query,
     visitor::Visitor,
     words::{Sentence, count},
@@ -115,11 +114,7 @@ fn in_each(looks: &[(Operations, ReplayPreview)]) -> Vec<(String, String)> {
 }
 
 /// `POST /console/replays`: one replay in each shard in which something is found.
-pub(super) async fn start(
-    visitor: Visitor,
-    State(console): State<Console>,
-    acting: Acting,
-) -> Result<Response, Undone> {
+pub(super) async fn start(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let action = acting.action()?;
     let form = FilterForm::of(acting.fields());
     let id = acting.field("id").and_then(|id| Uuid::parse_str(id).ok());
@@ -134,37 +129,23 @@ pub(super) async fn start(
     };
     let (order, action) = (&order, &action);
     let start = |shard: Operations| async move {
-        // A name in each shard, the same when the form is sent twice.
-        let id = Uuid::from_u128(id.as_u128() ^ u128::from(shard.db().shard().number));
-        shard.db().within(PATIENCE, shard.start_replay(id, order, action)).await
+        let id = Order::replay_in(id, shard.db().shard().number);
+        match shard.db().within(PATIENCE, shard.start_replay(id, order, action)).await? {
+            Started::Running(view) => Ok((u64::from(view.items.unsigned_abs()), 0)),
+            Started::Nothing => Ok((0, 0)),
+        }
     };
     let shards = console.shards_of(user.as_ref());
-    let started = Given::new(each_alone(&shards, start).await)?;
-    let begun = started.done().filter_map(view);
-    let (begun, jobs) = begun.fold((None, 0), |(_, jobs), view| (Some(view), jobs + i64::from(view.items)));
-    match begun {
-        None if started.is_complete() => {
+    let outcome = Outcome::new(Order::Replay(id), each_alone(&shards, start).await)?;
+    match (outcome.sum().0, shards.as_slice()) {
+        (0, _) if outcome.is_complete() => {
             Err(Fault::Missing("Nothing is left to be replayed.".to_owned()).into())
         }
-        Some(view) if shards.len() == 1 => {
-            let page = format!("/console/replays/{}?done=started", view.operation_id);
-            Ok(Redirect::to(&page).into_response())
+        (_, [shard]) => {
+            let id = Order::replay_in(id, shard.db().shard().number);
+            Ok(Redirect::to(&format!("/console/replays/{id}?done=started")))
         }
-        _ => {
-            let title = format!("{} are replayed", several(jobs, "dead letter", "dead letters"));
-            Ok(started.page(Frame::of(visitor, "replays", title), |started| {
-                let view = view(&started)?;
-                let jobs = several(i64::from(view.items), "dead letter", "dead letters");
-                Some((format!("a replay of {jobs}"), format!("/console/replays/{}", view.operation_id)))
-            }))
-        }
-    }
-}
-
-fn view(started: &Started) -> Option<&ReplayView> {
-    match started {
-        Started::Running(view) => Some(view),
-        Started::Nothing => None,
+        _ => Ok(outcome.redirect()),
     }
 }
 

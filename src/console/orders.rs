@@ -2,7 +2,7 @@
 
 use axum::{
     extract::State,
-    response::{IntoResponse, Redirect, Response},
+    response::{Redirect, Response},
 };
 use job::{JobId, Timestamp};
 use ledger::{Operation, OperatorAction};
@@ -16,8 +16,7 @@ use super::{
     filter_form::FilterForm,
     job::find,
     one::granted,
-    page::Frame,
-    shards::Given,
+    outcome::{Counts, Order, Outcome},
     typed::{Path, Query},
     visitor::Visitor,
     words::{Sentence, count},
@@ -154,11 +153,7 @@ pub(super) async fn ask_many(
 }
 
 /// `POST /console/run-now`, in every shard.
-pub(super) async fn run_many_now(
-    visitor: Visitor,
-    State(console): State<Console>,
-    acting: Acting,
-) -> Result<Response, Undone> {
+pub(super) async fn run_many_now(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let action = acting.action()?;
     let form = FilterForm::of(acting.fields());
     let (user, now) = (form.user(), console.reached(form.user().as_ref()).await?.now);
@@ -167,29 +162,24 @@ pub(super) async fn run_many_now(
     let shards = console.shards_of(user.as_ref());
     let order = (&filter, words.as_str(), &action);
     let run = |shard: Operations| async move { run_now_in(&shard, order).await };
-    let given = Given::new(each_alone(&shards, run).await)?;
-    let done = given.done().flatten();
-    let (due, refused) = done.fold((0, 0), |(due, refused), counts| (due + counts.0, refused + counts.1));
-    if shards.len() == 1 || due + refused == 0 && given.is_complete() {
+    let outcome = Outcome::new(Order::RunNow, each_alone(&shards, run).await)?;
+    let (due, refused) = outcome.sum();
+    if shards.len() == 1 || (due, refused) == (0, 0) && outcome.is_complete() {
         let word = if due > 0 { "all-hurried" } else { "unchanged" };
-        return Ok(Redirect::to(&format!("/console/jobs?status=queued&done={word}")).into_response());
+        return Ok(Redirect::to(&format!("/console/jobs?status=queued&done={word}")));
     }
-    let frame = Frame::of(visitor, "jobs", format!("{due} due now, {refused} refused"));
-    Ok(given.page(frame, |counts| {
-        let (due, refused) = counts?;
-        Some((format!("{due} due now, {refused} refused"), "/console/jobs?status=queued".to_owned()))
-    }))
+    Ok(outcome.redirect())
 }
 
 /// One order in the audit, and a transaction per job; one that has begun meanwhile is left alone. How many are due now, and how
-/// many refused; `None`: nothing waited.
+/// many refused.
 async fn run_now_in(
     shard: &Operations,
     (filter, words, action): (&JobFilter, &str, &OperatorAction),
-) -> Result<Option<(u64, u64)>, db::Error> {
+) -> Result<Counts, db::Error> {
     let (found, _) = shard.db().in_time(waiting(shard, filter)).await?;
     if found.is_empty() {
-        return Ok(None);
+        return Ok((0, 0));
     }
     let begun = shard.begin_order(order_id(), OrderOfMany::RunNow, (words, found.len() as u64), action);
     let mut given = shard.db().in_time(begun).await?;
@@ -197,7 +187,7 @@ async fn run_now_in(
         shard.db().in_time(shard.give_order(&mut given, &job)).await?;
     }
     shard.db().in_time(shard.end_order(&given)).await?;
-    Ok(Some(given.counts()))
+    Ok(given.counts())
 }
 
 fn queued(form: &FilterForm, now: Timestamp) -> Result<JobFilter, Fault> {

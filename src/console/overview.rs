@@ -12,6 +12,7 @@ use super::{
     fault::Fault,
     live::live_page,
     page::Frame,
+    shards::absent,
     typed::Query,
     visitor::Visitor,
     words::{Moment, Sentence, count, lasting, millis, query, status},
@@ -19,7 +20,7 @@ use super::{
 use crate::{
     alerts::{self, Alert, Waiting},
     model_servers::{self, Standing, Summary},
-    over_shards::{each, numbers},
+    over_shards::{Absent, each},
 };
 
 /// A ready job that waits longer than this needs attention.
@@ -156,7 +157,7 @@ impl Look {
 ///
 /// # Errors
 /// When none answers.
-async fn look(shards: &[Operations], hours: u32) -> Result<(Look, Vec<u16>), db::Error> {
+async fn look(shards: &[Operations], hours: u32) -> Result<(Look, Vec<Absent>), db::Error> {
     let look = |shard: Operations| async move { shard.db().in_time(Look::at(&shard, hours)).await };
     let looks = each(shards, look).await?;
     let sum = looks.of.into_iter().map(|(_, look)| look).reduce(|mut sum, look| {
@@ -253,14 +254,13 @@ fn queue(name: &'static str, overview: &Overview) -> Queue {
 }
 
 /// What needs attention, the gravest first.
-fn troubles(overview: &Overview, servers: &[Summary], alerts: &[Alert], away: &[u16]) -> Vec<Trouble> {
+fn troubles(overview: &Overview, servers: &[Summary], alerts: &[Alert], away: &[Absent]) -> Vec<Trouble> {
     let gauges = &overview.gauges;
     let waiting: i64 = overview.dead_letters.iter().map(|dead| dead.waiting).sum();
     let grave = |text: String, link| Trouble { is_grave: true, text: Sentence::new(text), link };
     let mild = |text: String, link| Trouble { is_grave: false, text: Sentence::new(text), link };
     let mut found = Vec::new();
-    if !away.is_empty() {
-        let words = format!("No answer from shard {}: nothing of it is counted here.", numbers(away));
+    if let Some(words) = absent(away.to_vec(), "counted here") {
         found.push(grave(words, "/console/help/ListenShardAway"));
     }
     if overview.living == 0 || overview.slots.0 == 0 {

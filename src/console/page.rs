@@ -99,12 +99,12 @@ impl Frame {
     }
 }
 
-/// A page of one sentence, or of what was done in each of several shards.
+/// A page of a few sentences, or of what was done in each of several shards.
 #[derive(Template)]
 #[template(path = "message.html")]
 pub(super) struct Message {
     pub(super) frame: Frame,
-    pub(super) text: String,
+    pub(super) text: Vec<String>,
     pub(super) parts: Vec<Part>,
 }
 

@@ -2,7 +2,7 @@
 
 use axum::{
     extract::State,
-    response::{IntoResponse, Redirect, Response},
+    response::{Redirect, Response},
 };
 use job::Queue;
 use operations::Operations;
@@ -12,8 +12,7 @@ use super::{
     auth::Acting,
     confirm::Confirm,
     fault::{Fault, Undone},
-    page::Frame,
-    shards::Given,
+    outcome::{Order, Outcome},
     typed::Path,
     visitor::Visitor,
 };
@@ -47,32 +46,31 @@ pub(super) async fn ask(
 
 /// `POST /console/queues/{queue}/{change}`.
 pub(super) async fn change(
-    visitor: Visitor,
     State(console): State<Console>,
     Path((queue, change)): Path<(String, String)>,
     acting: Acting,
-) -> Result<Response, Undone> {
+) -> Result<Redirect, Undone> {
     let (queue, pauses) = read(&queue, &change)?;
     let action = acting.action()?;
     // In every shard: one that does not answer keeps none of the others from it.
     let action = &action;
     let change = |shard: Operations| async move {
-        match pauses {
-            true => shard.db().in_time(shard.pause(queue, action)).await,
-            false => shard.db().in_time(shard.resume(queue, action)).await,
-        }
+        let changed = match pauses {
+            true => shard.db().in_time(shard.pause(queue, action)).await?,
+            false => shard.db().in_time(shard.resume(queue, action)).await?,
+        };
+        Ok((u64::from(changed), 0))
     };
-    let changed = Given::new(each_alone(&console.all(), change).await)?;
-    let did = if pauses { "paused" } else { "resumed" };
+    let (order, did) = match pauses {
+        true => (Order::Pause(queue), "paused"),
+        false => (Order::Resume(queue), "resumed"),
+    };
+    let outcome = Outcome::new(order, each_alone(&console.all(), change).await)?;
     if console.shards.count() == 1 {
-        let word = if changed.done().any(|changed| *changed) { did } else { "unchanged" };
-        return Ok(Redirect::to(&format!("/console?done={word}")).into_response());
+        let word = if outcome.sum().0 > 0 { did } else { "unchanged" };
+        return Ok(Redirect::to(&format!("/console?done={word}")));
     }
-    let frame = Frame::of(visitor, "overview", format!("The queue {} is {did}", queue.as_str()));
-    Ok(changed.page(frame, |changed| {
-        let words = if changed { did } else { "it was so already" };
-        Some((words.to_owned(), String::new()))
-    }))
+    Ok(outcome.redirect())
 }
 
 fn read(queue: &str, change: &str) -> Result<(Queue, bool), Fault> {

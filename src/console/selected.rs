@@ -1,11 +1,16 @@
 //! Rows of the list of jobs that were ticked: replayed or dismissed together, each on its own terms.
 
+use std::collections::BTreeMap;
+
 use axum::{
     extract::{RawQuery, State},
-    response::Response,
+    response::{Redirect, Response},
 };
-use job::JobId;
-use ledger::Operation;
+use futures::future::join_all;
+use job::{JobId, Refusal};
+use ledger::{Operation, OperatorAction};
+use operations::Operations;
+use serde::Deserialize;
 
 use super::{
     Console,
@@ -13,7 +18,9 @@ use super::{
     confirm::Confirm,
     fault::{Fault, Undone},
     page::{Frame, Message, render},
+    typed::Query,
     visitor::Visitor,
+    words::query,
 };
 use crate::commands::jobs::words;
 
@@ -37,6 +44,20 @@ impl Act {
             _ => None,
         }
     }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Replay => "replay",
+            Self::Dismiss => "dismiss",
+        }
+    }
+
+    const fn operation(self) -> Operation {
+        match self {
+            Self::Replay => Operation::Replay { from_scratch: false },
+            Self::Dismiss => Operation::Discard,
+        }
+    }
 }
 
 /// `GET /console/jobs/selected`: the confirmation.
@@ -55,25 +76,23 @@ pub(super) async fn ask(visitor: Visitor, RawQuery(query): RawQuery) -> Result<R
         return Err(Fault::Unreadable("No job is selected: tick rows of the list first.".to_owned()));
     }
     let many = if jobs.len() == 1 { "1 job".to_owned() } else { format!("{} jobs", jobs.len()) };
-    let (title, sentence, button, name) = match act {
+    let (title, sentence, button) = match act {
         Act::Replay => (
             format!("Replay {many}?"),
             "Each is queued again with the next generation; recorded stages are kept. A job that is no dead letter is \
              refused.",
             "Replay",
-            "replay",
         ),
         Act::Dismiss => (
             format!("Dismiss {many}?"),
             "Each dead letter stays as it is, and needs no more attention. A job that is no dead letter is refused.",
             "Dismiss",
-            "dismiss",
         ),
     };
     Ok(Confirm {
         sentences: vec![sentence.to_owned()],
         action: "/console/jobs/selected".to_owned(),
-        hidden: vec![("act", name.to_owned()), ("jobs", jobs.join(" "))],
+        hidden: vec![("act", act.name().to_owned()), ("jobs", jobs.join(" "))],
         counts: jobs.iter().enumerate().map(|(place, job)| ((place + 1).to_string(), job.clone())).collect(),
         button,
         back: "/console/jobs?status=dead_letter".to_owned(),
@@ -82,44 +101,144 @@ pub(super) async fn ask(visitor: Visitor, RawQuery(query): RawQuery) -> Result<R
     .page())
 }
 
-/// `POST /console/jobs/selected`. A transaction per job; a refusal of one does not stop the others.
-pub(super) async fn act(
-    visitor: Visitor,
-    State(console): State<Console>,
-    acting: Acting,
-) -> Result<Response, Undone> {
+/// `POST /console/jobs/selected`, in all shards at once. A transaction per job; a refusal of one does not stop the others.
+pub(super) async fn act(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let action = acting.action()?;
     let act = acting.field("act").and_then(Act::of);
     let act = act.ok_or_else(|| Fault::Unreadable("The form does not say what to do.".to_owned()))?;
-    let (mut done, mut refused) = (0, Vec::new());
-    for id in acting.field("jobs").unwrap_or_default().split(' ').filter(|id| !id.is_empty()).take(MOST) {
-        let (job, operations) = (JobId::from_text(id), console.of_job(id));
-        let operation = match act {
-            Act::Replay => Operation::Replay { from_scratch: false },
-            Act::Dismiss => Operation::Discard,
-        };
-        match operations.db().in_time(operations.operate(&job, operation, &action, None)).await {
-            Ok(Some(Ok(_))) => done += 1,
-            Ok(Some(Err(refusal))) => refused.push(format!("{id}: {}", words(refusal))),
-            Ok(None) => refused.push(format!("{id}: there is no such job")),
-            // What belongs to other shards is done all the same.
-            Err(error) if console.shards.count() > 1 => {
-                let (heading, text) = Undone::from(error).words();
-                refused.push(format!("{id}: {heading}. {}", text.trim_end_matches('.')));
+    let jobs = acting.field("jobs").unwrap_or_default().split(' ').filter(|id| !id.is_empty());
+    let mut of_shards: BTreeMap<u16, (Operations, Vec<&str>)> = BTreeMap::new();
+    for id in jobs.take(MOST) {
+        let shard = console.of_job(id);
+        of_shards.entry(shard.db().shard().number).or_insert((shard, Vec::new())).1.push(id);
+    }
+    let each = of_shards.values().map(|(shard, jobs)| act_in(shard, act, jobs, &action));
+    let mut came = CameTo::default();
+    for of_shard in join_all(each).await {
+        came.done += of_shard.done;
+        came.refused.extend(of_shard.refused);
+        came.failed.extend(of_shard.failed);
+        came.unasked.extend(of_shard.unasked);
+        came.error = came.error.or(of_shard.error);
+    }
+    match came.error {
+        Some(error) if came.done == 0 && came.refused.is_empty() => return Err(error),
+        _ => {}
+    }
+    let reasons = |pairs: &[(String, &str)]| {
+        pairs.iter().map(|(id, name)| format!("{id}:{name}")).collect::<Vec<_>>().join(" ")
+    };
+    let address = query(&[
+        ("act", act.name()),
+        ("done", &came.done.to_string()),
+        ("refused", &reasons(&came.refused)),
+        ("failed", &reasons(&came.failed)),
+        ("unasked", &came.unasked.join(" ")),
+    ]);
+    Ok(Redirect::to(&format!("/console/jobs/selected/outcome?{address}")))
+}
+
+/// What came of the order: ids with the words of their reasons, as the address says it.
+#[derive(Default)]
+struct CameTo {
+    done: u64,
+    refused: Vec<(String, &'static str)>,
+    /// Those for which a database answered with an error, or not at all.
+    failed: Vec<(String, &'static str)>,
+    /// Those that were not tried, behind one of their shard that got no answer.
+    unasked: Vec<String>,
+    /// The first of the errors.
+    error: Option<Undone>,
+}
+
+/// Gives the order to jobs of one shard, one after the other, until its database does not answer: every other of them would wait as
+/// long again.
+async fn act_in(shard: &Operations, act: Act, jobs: &[&str], action: &OperatorAction) -> CameTo {
+    let mut came = CameTo::default();
+    for (place, id) in jobs.iter().enumerate() {
+        let job = JobId::from_text(*id);
+        match shard.db().in_time(shard.operate(&job, act.operation(), action, None)).await {
+            Ok(Some(Ok(_))) => came.done += 1,
+            Ok(Some(Err(refusal))) => came.refused.push(((*id).to_owned(), name(refusal))),
+            Ok(None) => came.refused.push(((*id).to_owned(), MISSING)),
+            Err(error) => {
+                let is_silent = error.for_all().is_some();
+                let error = Undone::from(error);
+                came.failed.push(((*id).to_owned(), error.name()));
+                came.error.get_or_insert(error);
+                if is_silent {
+                    came.unasked = jobs.iter().skip(place + 1).map(|id| (*id).to_owned()).collect();
+                    break;
+                }
             }
-            Err(error) => return Err(error.into()),
         }
     }
-    let did = match act {
+    came
+}
+
+/// Of a job that is not there.
+const MISSING: &str = "missing";
+/// The refusals that an address names.
+const REFUSALS: [(&str, Refusal); 4] = [
+    ("not-dead", Refusal::NotDead),
+    ("keys", Refusal::Blocked),
+    ("superseded", Refusal::Superseded),
+    ("deleted", Refusal::ConversationGone),
+];
+
+fn name(refusal: Refusal) -> &'static str {
+    REFUSALS.iter().find(|(_, known)| *known == refusal).map_or("state", |(name, _)| name)
+}
+
+fn words_of(name: &str) -> &'static str {
+    match REFUSALS.iter().find(|(known, _)| *known == name) {
+        Some((_, refusal)) => words(*refusal),
+        None if name == MISSING => "there is no such job",
+        None => "its state does not allow that",
+    }
+}
+
+/// What the address of the result says: ids behind each other, those with a reason as `id:reason`.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Address {
+    act: String,
+    done: u64,
+    refused: String,
+    failed: String,
+    unasked: String,
+}
+
+/// `GET /console/jobs/selected/outcome`: what came of the form. Loading it again orders nothing.
+pub(super) async fn show(visitor: Visitor, Query(address): Query<Address>) -> Result<Response, Fault> {
+    let unreadable = || Fault::Unreadable("The address does not say what was done.".to_owned());
+    let did = match Act::of(&address.act).ok_or_else(unreadable)? {
         Act::Replay => "replayed",
         Act::Dismiss => "dismissed",
     };
-    let title = format!("{done} {did}, {} refused", refused.len());
-    let more = refused.len().saturating_sub(NAMED);
-    refused.truncate(NAMED);
-    let mut text = refused.join(". ");
-    if more > 0 {
-        text.push_str(&format!(". And {more} more."));
+    let reasons = |text: &str| {
+        let pair = |pair: &str| pair.rsplit_once(':').map(|(id, name)| (id.to_owned(), name.to_owned()));
+        text.split(' ').filter(|pair| !pair.is_empty()).map(pair).collect::<Option<Vec<_>>>()
+    };
+    let refused = reasons(&address.refused).ok_or_else(unreadable)?;
+    let failed = reasons(&address.failed).ok_or_else(unreadable)?;
+    let unasked: Vec<&str> = address.unasked.split(' ').filter(|id| !id.is_empty()).collect();
+    let mut title = format!("{} {did}, {} refused", address.done, refused.len());
+    let unanswered = failed.len() + unasked.len();
+    if unanswered > 0 {
+        title.push_str(&format!(", {unanswered} without an answer"));
+    }
+    let mut text: Vec<String> =
+        refused.iter().take(NAMED).map(|(id, name)| format!("{id}: {}.", words_of(name))).collect();
+    if refused.len() > NAMED {
+        text.push(format!("And {} more that are refused.", refused.len() - NAMED));
+    }
+    for (id, name) in failed {
+        let (heading, more) = Undone::of_name(&name).ok_or_else(unreadable)?.words();
+        text.push(format!("{id}: {heading}. {more}"));
+    }
+    if !unasked.is_empty() {
+        text.push(format!("Not tried, behind one that got no answer: {}.", unasked.join(", ")));
     }
     Ok(render(&Message { frame: Frame::of(visitor, "jobs", title), text, parts: Vec::new() }))
 }

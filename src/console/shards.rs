@@ -1,39 +1,50 @@
-//! Several shards: which of them a page is of, what lists say of those that do not answer, and what a form did in each.
+//! Several shards: which of them a page is of, and what lists say of those that do not answer.
 
-use axum::response::Response;
 use db::Shard;
 use job::{JobId, Timestamp};
 use operations::Operations;
 use records::UserId;
 
-use super::{
-    Console,
-    fault::{Fault, Undone},
-    page::{Frame, Message, Part, render},
-};
-use crate::over_shards::{ShardError, each, numbers};
+use super::{Console, fault::Fault};
+use crate::over_shards::{Absence, Absent, ShardError, each, numbers};
 
 /// Shards that answer: what a list is made of, and a form changes.
 pub(super) struct Reached {
     pub(super) shards: Vec<Operations>,
     /// The clock of the first.
     pub(super) now: Timestamp,
-    /// The numbers of those that do not.
-    pub(super) away: Vec<u16>,
+    /// Those that do not.
+    pub(super) away: Vec<Absent>,
 }
 
 impl Reached {
     /// Which shards a list is without.
-    pub(super) fn without(&self, more: &[u16]) -> Option<String> {
+    pub(super) fn without(&self, more: &[Absent]) -> Option<String> {
         without([&self.away[..], more].concat())
     }
 }
 
-/// Which shards a list is without; nothing where all answered.
-pub(super) fn without(mut away: Vec<u16>) -> Option<String> {
+/// Which shards a list is without, and why; nothing where all answered.
+pub(super) fn without(away: Vec<Absent>) -> Option<String> {
+    absent(away, "here")
+}
+
+/// The same in a page of which nothing of them is `part`.
+pub(super) fn absent(mut away: Vec<Absent>, part: &str) -> Option<String> {
     away.sort_unstable();
     away.dedup();
-    (!away.is_empty()).then(|| format!("No answer from shard {}: nothing of it is here.", numbers(&away)))
+    let said = [Absence::Silent, Absence::Schema, Absence::Fault].map(|why| {
+        let shards = numbers(away.iter().filter(|(_, absence)| *absence == why).map(|(shard, _)| *shard));
+        let words = match why {
+            _ if shards.is_empty() => return String::new(),
+            Absence::Silent => format!("No answer from shard {shards}"),
+            Absence::Schema => format!("Not this program's schema in shard {shards}"),
+            Absence::Fault => format!("An error, not an answer, from shard {shards} (see the log)"),
+        };
+        format!("{words}: nothing of it is {part}.")
+    });
+    let said: Vec<&str> = said.iter().map(String::as_str).filter(|words| !words.is_empty()).collect();
+    (!said.is_empty()).then(|| said.join(" "))
 }
 
 impl Console {
@@ -62,10 +73,10 @@ impl Console {
         }
         let find = |shard: Operations| async move { shard.db().in_time(shard.replay_operation(id)).await };
         let found = each(&self.all(), find).await?;
-        match found.of.into_iter().find(|(_, replay)| replay.is_some()) {
-            Some((shard, _)) => Ok(shard),
-            None if found.away.is_empty() => Err(Fault::Missing(format!("There is no replay {id}."))),
-            None => Err(Fault::Database),
+        match (found.of.into_iter().find(|(_, replay)| replay.is_some()), found.away.first()) {
+            (Some((shard, _)), _) => Ok(shard),
+            (None, None) => Err(Fault::Missing(format!("There is no replay {id}."))),
+            (None, Some((_, absence))) => Err((*absence).into()),
         }
     }
 
@@ -93,64 +104,21 @@ impl ShardError for db::Error {
     }
 
     /// A page shows the other shards, however one of them fails.
-    fn is_away(&self) -> bool {
-        true
+    fn absence(&self) -> Option<Absence> {
+        Some(match Fault::of(self) {
+            Fault::Database => Absence::Silent,
+            Fault::Schema => Absence::Schema,
+            _ => Absence::Fault,
+        })
     }
 
     fn note(&self, shard: Shard) {
-        match self.is_passing() {
-            true => tracing::debug!(%shard, error = %self, "a page of the console is without a shard"),
-            false => tracing::warn!(%shard, error = %self, "a page of the console is without a shard"),
-        }
-    }
-}
-
-/// What an order came to in each shard, in the order of their numbers.
-pub(super) struct Given<T>(Vec<(Operations, Result<T, Undone>)>);
-
-impl<T> Given<T> {
-    /// From what each shard answered.
-    ///
-    /// # Errors
-    /// When every shard failed.
-    pub(super) fn new(answers: Vec<(Operations, Result<T, db::Error>)>) -> Result<Self, Undone> {
-        let have_all_failed = answers.iter().all(|(_, answer)| answer.is_err());
-        let answers = answers.into_iter().map(|(shard, answer)| (shard, answer.map_err(Undone::from)));
-        let mut answers: Vec<(Operations, Result<T, Undone>)> = answers.collect();
-        if have_all_failed && let Some((_, Err(error))) = answers.pop() {
-            return Err(error);
-        }
-        Ok(Self(answers))
-    }
-
-    /// What was done where nothing failed.
-    pub(super) fn done(&self) -> impl Iterator<Item = &T> {
-        self.0.iter().filter_map(|(_, answer)| answer.as_ref().ok())
-    }
-
-    /// Whether no shard failed.
-    pub(super) fn is_complete(&self) -> bool {
-        self.0.iter().all(|(_, answer)| answer.is_ok())
-    }
-
-    /// The page that says what was done in each shard, by the words and the address that `say` returns; a shard for which it returns
-    /// nothing is left out.
-    pub(super) fn page(self, frame: Frame, say: impl Fn(T) -> Option<(String, String)>) -> Response {
-        let title = match self.is_complete() {
-            true => frame.title.clone(),
-            false => format!("{}, but not in every shard", frame.title),
-        };
-        let parts = self.0.into_iter().filter_map(|(shard, answer)| {
-            let shard = shard.db().shard().to_string();
-            match answer {
-                Ok(did) => say(did).map(|(words, address)| Part { shard, words, address, fault: None }),
-                Err(error) => {
-                    let (heading, words) = error.words();
-                    Some(Part { shard, words, address: String::new(), fault: Some(heading) })
-                }
+        let refusal = self.sqlstate();
+        match self.absence() {
+            Some(Absence::Silent) => {
+                tracing::debug!(%shard, error = %self, "a page of the console is without a shard");
             }
-        });
-        let parts = parts.collect();
-        render(&Message { frame: Frame { title, ..frame }, text: String::new(), parts })
+            _ => tracing::warn!(%shard, error = %self, refusal, "a page of the console is without a shard"),
+        }
     }
 }

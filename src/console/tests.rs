@@ -15,5 +15,6 @@ mod job_commands;
 mod live_sessions;
 mod live_updates;
 mod pages;
+mod shards;
 mod webhooks;
 mod world;

@@ -27,6 +27,6 @@ pub fn decide(job: &Job, command: Command, now: Timestamp, policy: &Policy) -> R
         Command::Discard | Command::Supersede => operator::settle(job, now),
         Command::RunNow => operator::run_now(job, now),
         Command::Cancel => operator::cancel(job, now),
-        Command::Withdraw => user::withdraw(job),
+        Command::Withdraw => user::withdraw(job, now),
     }
 }

@@ -180,7 +180,8 @@ pub struct Job {
     pub first_blocked_at: Option<Timestamp>,
     /// The newest failure, also of a job that goes on: the poll's `failure_code`.
     pub last_code: Option<FailureCode>,
-    /// When a dead letter was settled: an operator marked it, or the next revision of its conversation was admitted.
+    /// When a dead letter was settled: an operator marked it, the next revision of its conversation was admitted, or the
+    /// conversation was deleted.
     pub settled_at: Option<Timestamp>,
     /// When a queued job that a `Reconcile` left queued is checked next: it keeps its first `ready_at`, from which no
     /// later check can be derived. Every other transition clears it (see `reconcile_after_at`).

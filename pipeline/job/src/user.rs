@@ -1,10 +1,13 @@
 //! The edges that follow from what the user does elsewhere.
 
-use crate::{Job, Outcome, Refusal, State, Step, Timestamp};
+use crate::{Job, Outcome, Refusal, State, Step, Timestamp, operator::settle};
 
 /// Ends the job of a deleted conversation. The epoch is raised, so that no write of a run can land any
-/// more; no webhook is sent.
-pub(crate) fn withdraw(job: &Job) -> Result<Step, Refusal> {
+/// more; no webhook is sent. A dead letter stays one, and waits for no operator any more: it can never be replayed.
+pub(crate) fn withdraw(job: &Job, now: Timestamp) -> Result<Step, Refusal> {
+    if let State::DeadLetter { .. } = job.state {
+        return settle(job, now);
+    }
     check_live(job)?;
     let mut step = Step::from_job(job);
     step.job.epoch = step.job.epoch.next();

@@ -155,7 +155,7 @@ pub enum Why {
         /// Why it was given up.
         code: FailureCode,
     },
-    /// It was given up, and an operator settled it.
+    /// It was given up, and an operator dismissed it.
     Settled {
         /// Why it was given up.
         code: FailureCode,
@@ -225,8 +225,9 @@ fn why_not_replayed(job: &Job, around: &Surroundings, code: FailureCode) -> Why 
     match job.settled_at {
         // Settled by the newer revision, if not before: an operator cannot replay it either way.
         _ if around.superseded => Why::Superseded { code },
+        // By the deletion, if not before.
+        _ if around.conversation_gone => Why::ConversationGone { code },
         Some(at) => Why::Settled { code, at },
-        None if around.conversation_gone => Why::ConversationGone { code },
         None => Why::Dead { code },
     }
 }

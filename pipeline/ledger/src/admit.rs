@@ -25,7 +25,7 @@ use crate::{
     claim::Claimed,
     effects::Abort,
     keyed::Keying,
-    row::{self, JobRow, Stored},
+    row::{self, Stored, unsettled},
 };
 
 /// The words of a new conversation.
@@ -222,13 +222,9 @@ impl Ledger {
         if later().next().is_none() {
             return Ok(());
         }
-        let rows: Vec<JobRow> = sqlx::query_as(include_str!("../sql/jobs/unsettled_of_conversations.sql"))
-            .bind(later().map(|admitting| admitting.user.as_str()).collect::<Vec<_>>())
-            .bind(later().map(|admitting| admitting.conversation.as_str()).collect::<Vec<_>>())
-            .fetch_all(&mut *connection)
-            .await?;
-        // One that cannot be read keeps no user from processing a conversation again.
-        for dead in rows.into_iter().filter_map(|row| Stored::try_from(row).ok()) {
+        let users: Vec<_> = later().map(|admitting| admitting.user.as_str()).collect();
+        let conversations: Vec<_> = later().map(|admitting| admitting.conversation.as_str()).collect();
+        for dead in unsettled(connection, &users, &conversations).await? {
             // A refusal is a dead letter that was replayed meanwhile: then its conversation has a live job, and this admission fails.
             let _ = self.decide_and_write(connection, &dead, Command::Supersede, None, now).await?;
         }

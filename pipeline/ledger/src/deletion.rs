@@ -1,4 +1,4 @@
-//! The deletion of a conversation, which withdraws its job.
+//! The deletion of a conversation, which withdraws its jobs.
 
 use db::{Error, idempotency::forget_answers};
 use job::{Command, Timestamp};
@@ -7,11 +7,16 @@ use records::{ConversationId, UserId};
 use sqlx::PgConnection;
 use store::budgets::refund;
 
-use crate::{Ledger, effects::Abort, retry_conflicts, row::live_job};
+use crate::{
+    Ledger,
+    effects::Abort,
+    retry_conflicts,
+    row::{live_job, unsettled},
+};
 
 impl Ledger {
-    /// Deletes a conversation with everything that hangs on it, and withdraws its live job, in one transaction
-    /// (DECISIONS §3, "delete a conversation"). `false`: no such conversation.
+    /// Deletes a conversation with everything that hangs on it, withdraws its live job, and settles its dead letters, in one
+    /// transaction (DECISIONS §3, "delete a conversation"). `false`: no such conversation.
     pub async fn delete_conversation(
         &self,
         user: &UserId,
@@ -26,6 +31,10 @@ impl Ledger {
             // A refusal is a job that came to rest meanwhile: nothing to withdraw.
             let _ = self.decide_and_write(&mut transaction, &live, Command::Withdraw, None, now).await?;
         }
+        for dead in unsettled(&mut transaction, &[user.as_str()], &[conversation.as_str()]).await? {
+            // A refusal is a dead letter that was replayed meanwhile: the look below finds it.
+            let _ = self.decide_and_write(&mut transaction, &dead, Command::Withdraw, None, now).await?;
+        }
         // Its items' pushes go with it.
         lock_subscriptions(&mut transaction, user).await?;
         let deleted: Option<i64> = sqlx::query_scalar(include_str!("../sql/conversations/delete.sql"))
@@ -34,8 +43,11 @@ impl Ledger {
             .fetch_optional(&mut *transaction)
             .await?;
         let Some(bytes) = deleted else { return Ok(false) };
-        if live_job(&mut transaction, user, conversation).await?.is_some() {
-            return Err(Abort::Conflict); // admitted between our look and the deletion: withdraw that one, too
+        let is_live = live_job(&mut transaction, user, conversation).await?.is_some();
+        if is_live
+            || !unsettled(&mut transaction, &[user.as_str()], &[conversation.as_str()]).await?.is_empty()
+        {
+            return Err(Abort::Conflict); // admitted or given up between our look and the deletion: withdraw that one, too
         }
         erase_traces(&mut transaction, user, conversation, now).await?;
         refund(&mut transaction, user, bytes).await?;

@@ -11,6 +11,7 @@ use crate::{
     Ledger,
     admit::owner,
     effects::{Abort, Written},
+    history::Verb,
     lock::lock_conversation,
     retry_conflicts,
     row::{self, Stored},
@@ -33,6 +34,8 @@ pub struct JobView {
     pub checkpoints: Vec<String>,
     /// Where the trace of its admission goes on, if that was traced.
     pub trace: Option<TraceContext>,
+    /// What settled a dead letter, in lists alone.
+    pub settled_by: Option<Verb>,
 }
 
 /// Who does what, and why (recorded with the change).
@@ -96,6 +99,7 @@ impl Ledger {
             updated_at: stored.updated_at,
             checkpoints: Vec::new(),
             trace: stored.trace,
+            settled_by: None,
             job,
         }
     }

@@ -214,6 +214,21 @@ pub(crate) async fn live_job(
     row.map(Stored::try_from).transpose()
 }
 
+/// The dead letters of conversations that wait for an operator, locked. One that cannot be read is left out: it keeps no user from
+/// processing a conversation again, or from deleting it.
+pub(crate) async fn unsettled(
+    connection: &mut PgConnection,
+    users: &[&str],
+    conversations: &[&str],
+) -> Result<Vec<Stored>, Error> {
+    let rows: Vec<JobRow> = sqlx::query_as(include_str!("../sql/jobs/unsettled_of_conversations.sql"))
+        .bind(users)
+        .bind(conversations)
+        .fetch_all(connection)
+        .await?;
+    Ok(rows.into_iter().filter_map(|row| Stored::try_from(row).ok()).collect())
+}
+
 /// Reads a job by its id alone, as a delivery names it; takes no lock, the compare-and-set protects the store.
 pub async fn read(connection: &mut PgConnection, job: &JobId) -> Result<Option<Stored>, Error> {
     let row: Option<JobRow> = sqlx::query_as(include_str!("../sql/jobs/get.sql"))

@@ -4,6 +4,7 @@ use db::Error;
 use job::{JobId, Timestamp};
 use ledger::{
     JobView,
+    history::Verb,
     row::{JobRow, Stored},
 };
 use records::UserId;
@@ -26,7 +27,8 @@ pub struct JobFilter {
     pub since: Option<Timestamp>,
     /// Admitted before this moment, by the same count.
     pub until: Option<Timestamp>,
-    /// Leave out dead letters that are settled: dismissed by an operator, or superseded by a later revision.
+    /// Leave out dead letters that are settled: dismissed by an operator, superseded by a later revision, or of
+    /// a conversation that was deleted.
     pub unsettled: bool,
     /// Queued jobs alone whose time comes after this moment.
     pub waits_at: Option<Timestamp>,
@@ -51,6 +53,14 @@ pub struct JobsPage {
     pub jobs: Vec<JobView>,
     /// Where the next page begins; `None` on the last one.
     pub next: Option<JobCursor>,
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    #[sqlx(flatten)]
+    job: JobRow,
+    /// The newest transition that the job remembers.
+    last_verb: Option<String>,
 }
 
 impl JobFilter {
@@ -90,7 +100,8 @@ impl JobFilter {
 
     /// The statement, written out for what was asked: the planner then finds the partial index that fits.
     fn query(&self) -> QueryBuilder<Postgres> {
-        let mut query = QueryBuilder::new("select * from finalization_jobs where ");
+        let mut query =
+            QueryBuilder::new("select *, history->-1->>'verb' as last_verb from finalization_jobs where ");
         query.push(match self.status.as_deref() {
             Some("queued" | "leased" | "blocked_byok") => {
                 "status in ('queued', 'leased', 'blocked_byok') and status = "
@@ -157,12 +168,15 @@ impl Operations {
         let mut transaction = self.db.begin_reading().await?;
         let asked = JobFilter { limit: filter.limit.saturating_add(1), ..filter.clone() };
         // Planned for the ages that were asked for: which index is short depends on them.
-        let rows: Vec<JobRow> =
+        let rows: Vec<Row> =
             asked.query().build_query_as().persistent(false).fetch_all(&mut *transaction).await?;
-        let views: Result<Vec<JobView>, Error> = rows
-            .into_iter()
-            .map(|row| Stored::try_from(row).map(|stored| self.ledger.job_view(stored)))
-            .collect();
+        let view = |row: Row| {
+            let view = self.ledger.job_view(Stored::try_from(row.job)?);
+            // A dead letter that is settled stays as it is until it is replayed.
+            let last = row.last_verb.filter(|_| view.job.settled_at.is_some());
+            Ok(JobView { settled_by: last.and_then(|verb| Verb::from_name(&verb)), ..view })
+        };
+        let views: Result<Vec<JobView>, Error> = rows.into_iter().map(view).collect();
         let mut jobs = views?;
         let more = i64::try_from(jobs.len()).is_ok_and(|found| found > filter.limit);
         if more {

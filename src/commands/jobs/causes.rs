@@ -41,7 +41,7 @@ async fn sum(
 }
 
 /// The codes, and how many there are of each.
-pub(crate) const COLUMNS: [Column; 3] = [word("code", 0), number("jobs", 1), number("dismissed", 2)];
+pub(crate) const COLUMNS: [Column; 3] = [word("code", 0), number("jobs", 1), number("settled", 2)];
 
 /// Tells the same in one line, on stderr: stdout stays the list.
 pub(super) async fn tell(
@@ -65,7 +65,7 @@ fn line(causes: &Causes) -> String {
 fn one(cause: &Cause) -> String {
     match cause.settled {
         0 => format!("{} {}", cause.jobs, cause.code),
-        settled => format!("{} {} ({settled} dismissed)", cause.jobs, cause.code),
+        settled => format!("{} {} ({settled} settled)", cause.jobs, cause.code),
     }
 }
 
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn causes_table_counts_dead_letters_by_cause() {
-        assert_eq!(line(&causes(false)), "15 dead letters: 12 model_timeout, 3 no_content (1 dismissed)");
+        assert_eq!(line(&causes(false)), "15 dead letters: 12 model_timeout, 3 no_content (1 settled)");
         assert!(line(&causes(true)).starts_with("the newest of more: 15 dead letters: "));
     }
 

@@ -26,7 +26,7 @@ pub(super) struct List {
     status: Option<String>,
     #[command(flatten)]
     pub(super) which: Which,
-    /// Leave out dismissed dead letters.
+    /// Leave out dead letters that wait for no operator: dismissed, superseded, or of a deleted conversation.
     #[arg(long, alias = "unsettled")]
     undismissed: bool,
     /// Count dead letters by failure code instead of listing them.
@@ -96,7 +96,7 @@ fn print_page(jobs: &[JobLine], now: Timestamp) -> anyhow::Result<()> {
 }
 
 fn row(view: &JobView, admitted: Timestamp, now: Timestamp) -> Vec<String> {
-    let settled = if view.job.settled_at.is_some() { " (dismissed)" } else { "" };
+    let settled = show::settled(view).map(|words| format!(" ({words})")).unwrap_or_default();
     vec![
         view.job.id.to_string(),
         format!("{}{settled}", view.job.state.status()),

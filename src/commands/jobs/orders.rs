@@ -27,6 +27,9 @@ use crate::{
 /// So many jobs that refused are named.
 const NAMED: usize = 100;
 
+/// So often live jobs are looked for at most: where new ones come all the time, the order is for those that were found.
+const PASSES: usize = 10;
+
 /// Jobs by name, or all waiting ones that a filter finds.
 #[derive(Args, Debug)]
 pub(super) struct RunNow {
@@ -186,8 +189,7 @@ async fn of_filter(
     Ok(code)
 }
 
-/// The ids of the jobs that an order is for, each status's newest first: what waits is cancelled before what runs, or the slots
-/// that are freed would be taken by what is to be cancelled next.
+/// The ids of the jobs that an order is for.
 async fn found(shard: &Operations, order: Order, which: &Which) -> anyhow::Result<Vec<String>> {
     let filter = async |status: &str| which.of_order(shard, Some(status.to_owned()), 500).await;
     match order {
@@ -195,17 +197,26 @@ async fn found(shard: &Operations, order: Order, which: &Which) -> anyhow::Resul
             let now = shard.db().now().await?;
             pages(shard, JobFilter { waits_at: Some(now), ..filter("queued").await? }).await
         }
-        Order::Cancel => {
-            let mut ids = Vec::new();
-            for status in ["blocked_byok", "queued", "leased"] {
-                ids.extend(pages(shard, filter(status).await?).await?);
-            }
-            // One that was claimed between two of the looks is in both.
-            let mut seen = HashSet::new();
-            ids.retain(|id| seen.insert(id.clone()));
-            Ok(ids)
+        Order::Cancel => live(async |status: &str| pages(shard, filter(status).await?).await).await,
+    }
+}
+
+/// The ids of live jobs, each status's newest first: what waits is cancelled before what runs, or the slots that are freed would be
+/// taken by what is to be cancelled next. Statuses are read one after the other, so that a job that is claimed and released meanwhile
+/// may be in none of them: they are read again until nothing more is found.
+async fn live(read: impl AsyncFn(&str) -> anyhow::Result<Vec<String>>) -> anyhow::Result<Vec<String>> {
+    let (mut ids, mut seen) = (Vec::new(), HashSet::new());
+    for pass in 0..PASSES {
+        let before = ids.len();
+        for status in ["blocked_byok", "queued", "leased"] {
+            let found = read(status).await?;
+            ids.extend(found.into_iter().filter(|id| seen.insert(id.clone())));
+        }
+        if pass > 0 && ids.len() == before {
+            break;
         }
     }
+    Ok(ids)
 }
 
 /// One order in the audit; a transaction per job: what was done before an interruption stays done. Answers how many were
@@ -348,4 +359,34 @@ fn answer(
 /// What was done, as the name of a field.
 fn field(done: &str) -> String {
     done.replace(' ', "_")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn cancel_finds_a_job_that_changes_its_status_while_statuses_are_read() {
+        // It runs while the queue is read, and waits in the queue again while runs are read.
+        let reads = Cell::new(0);
+        let read = async |status: &str| {
+            reads.set(reads.get() + 1);
+            let status_now = if reads.get() == 2 { "leased" } else { "queued" };
+            Ok(if status == status_now { vec!["fj_1".to_owned()] } else { Vec::new() })
+        };
+        assert_eq!(live(read).await.unwrap(), ["fj_1"]);
+    }
+
+    #[tokio::test]
+    async fn cancel_stops_to_look_where_new_jobs_come_all_the_time() {
+        let reads = Cell::new(0);
+        let read = async |status: &str| {
+            reads.set(reads.get() + 1);
+            Ok(if status == "queued" { vec![reads.get().to_string()] } else { Vec::new() })
+        };
+        assert_eq!(live(read).await.unwrap().len(), PASSES);
+    }
 }

@@ -1,7 +1,7 @@
 //! One job as an operator sees it: never a person's words.
 
 use job::{Cause, ErrorClass, Job, State};
-use ledger::{Event, JobView, Spent};
+use ledger::{Event, JobView, Spent, history::Verb};
 use operations::{ActionView, JobPage};
 use serde_json::{Value, json};
 use store::LiveUsage;
@@ -227,6 +227,15 @@ pub(super) fn to_json(view: &JobView) -> Value {
         "created_at": time(view.created_at), "updated_at": time(view.updated_at),
         "dismissed_at": view.job.settled_at.map(time), "checkpoints": view.checkpoints,
         "trace_id": view.trace.map(|trace| trace.trace_id()),
+    })
+}
+
+/// Why a dead letter waits for no operator, as a list says it.
+pub(crate) fn settled(view: &JobView) -> Option<&'static str> {
+    view.job.settled_at.map(|_| match view.settled_by {
+        Some(Verb::Supersede) => "superseded",
+        Some(Verb::Withdraw) => "conversation deleted",
+        _ => "dismissed",
     })
 }
 

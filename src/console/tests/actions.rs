@@ -232,9 +232,10 @@ async fn selected_jobs_are_discarded_together_and_each_refusal_is_named() {
     let jobs = format!("{one} {other} {queued}");
     let fields = [("token", form.token()), ("reason", "of no use"), ("act", "dismiss"), ("jobs", &jobs)];
 
-    let done = world.post("/console/jobs/selected", &fields, olga).await;
+    let sent = world.post("/console/jobs/selected", &fields, olga).await;
 
-    assert!(done.text.contains("2 dismissed, 1 refused"), "{}", done.text);
+    let done = world.get(sent.location(), olga).await;
+    assert!(done.text.contains("<h1>2 dismissed, 1 refused</h1>"), "{}", done.text);
     assert!(done.text.contains(&format!("{queued}: only a dead letter can be")), "{}", done.text);
     for job in [&one, &other] {
         assert!(world.ledger.job(job).await.unwrap().unwrap().job.settled_at.is_some());

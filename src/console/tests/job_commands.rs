@@ -1,25 +1,17 @@
 //! Commands for live jobs and waiting deliveries: run now, cancel, retry all.
 
 use axum::http::StatusCode;
-use job::{FailureCode, JobId, WorkerId};
-use ledger::{NamedClaim, Transition};
+use job::{FailureCode, JobId};
 use operations::{ActionFilter, Operations};
 use outbox::{DeliveryOutcome, DeliveryPolicy, NewEndpoint};
-use records::{EventKind, UserId, WebhookFormat};
+use records::{ConversationId, EventKind, UserId, WebhookFormat};
 use secrecy::SecretString;
 
 use super::world::{Who, World};
 
 /// A job of Ann's that backs off.
 async fn backing_off(world: &World, id: &str) -> JobId {
-    let job = world.admitted(id).await;
-    let worker = WorkerId("w".into());
-    let claim = world.ledger.claim_delivery(&job, job::Generation(1), &worker).await.unwrap();
-    let NamedClaim::Granted { claimed, .. } = claim else { panic!("{claim:?}") };
-    let edge =
-        Transition::Fail { code: FailureCode::ModelUnavailable, retry_after: None, jitter_permille: 0 };
-    world.ledger.settle(&claimed.lease_token(), edge, None).await.unwrap();
-    job
+    world.failed(&UserId::new("ann"), id, FailureCode::ModelUnavailable).await
 }
 
 async fn done(world: &World) -> Vec<(String, String)> {
@@ -142,4 +134,33 @@ async fn operator_retries_all_deliveries_of_a_recovered_endpoint() {
     assert_eq!(sent.location(), format!("{endpoint}&done=unchanged"));
     assert_eq!(world.ledger.outbox().claim_deliveries(9, &policy, None).await.unwrap().claimed.len(), 2);
     assert_eq!(done(&world).await.len(), 2);
+}
+
+/// "Dismissed" says that an operator has looked at it.
+#[tokio::test]
+async fn list_says_what_settled_each_dead_letter() {
+    let world = World::with_keys().await;
+    let ann = UserId::new("ann");
+    let [dismissed, superseded, deleted] =
+        [world.dead("a").await, world.dead("b").await, world.dead("c").await];
+    let cookie = world.cookie("olga's").await;
+    let olga = Who { cookie: &cookie, ..Who::default() };
+    let path = format!("/console/jobs/{dismissed}/discard");
+    let form = world.get(&path, olga).await;
+    let sent = world.post(&path, &[("token", form.token()), ("reason", "a test")], olga).await;
+    assert_eq!(sent.status, StatusCode::SEE_OTHER, "{}", sent.text);
+    world.ledger.reprocess(&ann, &ConversationId::new("b"), None).await.unwrap().unwrap();
+    assert!(world.ledger.delete_conversation(&ann, &ConversationId::new("c")).await.unwrap());
+
+    let list = world.get("/console/jobs?status=dead_letter", olga).await.text;
+
+    for (job, words) in
+        [(dismissed, "dismissed"), (superseded, "superseded"), (deleted, "conversation deleted")]
+    {
+        let row = list.split("<tr>").find(|row| row.contains(job.as_str())).unwrap();
+        assert!(row.contains(&format!("dead letter</span> <small>{words}</small>")), "{words}: {row}");
+    }
+    let waiting = world.get("/console/jobs?status=dead_letter&unsettled=1", olga).await.text;
+    assert!(waiting.contains("No job fits this filter."), "{waiting}");
+    assert!(!world.get("/console", olga).await.text.contains("dead letters wait for an operator"));
 }

@@ -8,8 +8,8 @@ use axum::{
     extract::ConnectInfo,
     http::{Request, StatusCode, header},
 };
-use job::{FailureCode, JobId, WorkerId};
-use ledger::{CreateOutcome, Ledger, NamedClaim, NewContent, NewConversation, Settings, Transition};
+use job::{FailureCode, JobId, WorkerId, shard_of_user};
+use ledger::{CreateOutcome, Ledger, NamedClaim, NewContent, NewConversation, Settings, Shards, Transition};
 use records::{ConversationId, Source, UserId};
 use testbed::TestDatabase;
 use tower::ServiceExt;
@@ -25,11 +25,13 @@ pub(super) const SAID: &str = "The orchid needs water on Thursday";
 /// What sessions are signed with.
 pub(super) const SECRET: [u8; 32] = [7; 32];
 
-/// A ledger and the console over it.
+/// Ledgers and the console over them.
 pub(super) struct World {
+    /// The only one, or the first.
     pub(super) ledger: Ledger,
+    pub(super) shards: Shards,
     console: Router,
-    database: TestDatabase,
+    pub(super) database: TestDatabase,
 }
 
 /// What came back.
@@ -67,15 +69,30 @@ impl World {
     pub(super) async fn with_access(access: ConsoleAccess) -> Self {
         let database = TestDatabase::new().await;
         let ledger = Ledger::new(database.options(), Settings { connections: 4, ..Settings::default() });
-        let console = router(ledger.clone(), access, SECRET, Some("https://boards.example"));
         assert!(ledger.store().create_user(&UserId::new("ann"), &Default::default()).await.unwrap());
-        Self { ledger, console, database }
+        Self::over(database, ledger.into(), access)
     }
 
     /// With the keys "olga's" (operator) and "ron's" (reader).
     pub(super) async fn with_keys() -> Self {
-        let keys = [entry("olga", true, "olga's"), entry("ron", false, "ron's")];
-        Self::with_access(ConsoleAccess::new(&keys, None, &[]).unwrap()).await
+        Self::with_access(keys()).await
+    }
+
+    /// The same over two shards, each with a user ([`user_in`]).
+    pub(super) async fn of_two_shards() -> Self {
+        let database = TestDatabase::empty().await;
+        let settings = Settings { connections: 4, ..Settings::default() };
+        let shards = Shards::new(vec![database.options().into(); 2], &settings);
+        for (number, ledger) in (0..).zip(shards.iter()) {
+            ledger.db().migrate().await.unwrap();
+            assert!(ledger.store().create_user(&user_in(number), &Default::default()).await.unwrap());
+        }
+        Self::over(database, shards, keys())
+    }
+
+    fn over(database: TestDatabase, shards: Shards, access: ConsoleAccess) -> Self {
+        let console = router(shards.clone(), access, SECRET, Some("https://boards.example"));
+        Self { ledger: shards.first().clone(), shards, console, database }
     }
 
     /// The cookie of the owner of `key`.
@@ -137,7 +154,12 @@ impl World {
 
     /// A conversation of Ann's that was admitted.
     pub(super) async fn admitted(&self, id: &str) -> JobId {
-        match self.ledger.create_conversation(&UserId::new("ann"), talk(id), None).await.unwrap() {
+        self.admitted_of(&UserId::new("ann"), id).await
+    }
+
+    /// The same of another user.
+    pub(super) async fn admitted_of(&self, user: &UserId, id: &str) -> JobId {
+        match self.shards.of_user(user).create_conversation(user, talk(id), None).await.unwrap() {
             CreateOutcome::Admitted(admitted) => admitted.job_id,
             other => panic!("not admitted: {other:?}"),
         }
@@ -145,12 +167,17 @@ impl World {
 
     /// A dead letter of Ann's.
     pub(super) async fn dead(&self, id: &str) -> JobId {
-        let job = self.admitted(id).await;
-        let generation = self.ledger.job(&job).await.unwrap().unwrap().job.generation;
-        let claim = self.ledger.claim_delivery(&job, generation, &WorkerId("<b>w</b>".into())).await.unwrap();
+        self.failed(&UserId::new("ann"), id, FailureCode::InvalidJob).await
+    }
+
+    /// A job whose first run failed of `code`: a dead letter, or one that backs off.
+    pub(super) async fn failed(&self, user: &UserId, id: &str, code: FailureCode) -> JobId {
+        let (job, ledger) = (self.admitted_of(user, id).await, self.shards.of_user(user));
+        let generation = ledger.job(&job).await.unwrap().unwrap().job.generation;
+        let claim = ledger.claim_delivery(&job, generation, &WorkerId("<b>w</b>".into())).await.unwrap();
         let NamedClaim::Granted { claimed, .. } = claim else { panic!("{claim:?}") };
-        let edge = Transition::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-        self.ledger.settle(&claimed.lease_token(), edge, None).await.unwrap();
+        let edge = Transition::Fail { code, retry_after: None, jitter_permille: 0 };
+        ledger.settle(&claimed.lease_token(), edge, None).await.unwrap();
         job
     }
 
@@ -163,6 +190,17 @@ impl World {
     pub(super) async fn status(&self, job: &JobId) -> &'static str {
         self.ledger.job(job).await.unwrap().unwrap().job.state.status()
     }
+}
+
+fn keys() -> ConsoleAccess {
+    let keys = [entry("olga", true, "olga's"), entry("ron", false, "ron's")];
+    ConsoleAccess::new(&keys, None, &[]).unwrap()
+}
+
+/// The user of one of two shards.
+pub(super) fn user_in(shard: u16) -> UserId {
+    let names = (0..).map(|number| format!("user-{number}"));
+    UserId::new(names.into_iter().find(|name| shard_of_user(name, 2) == shard).unwrap())
 }
 
 fn talk(id: &str) -> NewConversation {

@@ -86,7 +86,7 @@ impl fmt::Display for Why {
             Self::ConversationGone { code } => {
                 write!(
                     f,
-                    "It is a dead letter, {code}, and its conversation was deleted: only dismissing it is left."
+                    "It is a dead letter, {code}, and its conversation was deleted: it cannot be replayed."
                 )
             }
             Self::Settled { code, at } => {

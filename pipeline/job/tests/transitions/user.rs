@@ -46,8 +46,15 @@ fn require_keys_changes_nothing_for_a_parked_job() {
 
 #[test]
 fn terminal_jobs_refuse_user_commands() {
+    assert_eq!(refused(&completed(), Command::Withdraw, 50), Refusal::AtRest);
     for job in [completed(), dead()] {
-        assert_eq!(refused(&job, Command::Withdraw, 50), Refusal::AtRest);
         assert_eq!(refused(&job, Command::RequireKeys, 50), Refusal::AtRest);
     }
+}
+
+#[test]
+fn withdraw_settles_a_dead_letter_and_changes_nothing_else_of_it() {
+    let step = granted(&dead(), Command::Withdraw, 50);
+    assert_eq!((&step.job, step.effects), (&Job { settled_at: Some(at(50)), ..dead() }, vec![]));
+    assert_eq!(granted(&step.job, Command::Withdraw, 60).job, step.job, "it keeps the moment");
 }

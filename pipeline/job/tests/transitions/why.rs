@@ -183,6 +183,7 @@ fn why_dead_letter_names_the_next_step() {
     assert_eq!(why_of(&dead(), &gone, 30), Why::ConversationGone { code });
     let settled = granted(&dead(), job::Command::Discard, 25).job;
     assert_eq!(why_of(&settled, &superseded, 30), Why::Superseded { code });
+    assert_eq!(why_of(&settled, &gone, 30), Why::ConversationGone { code }, "no operator has dismissed it");
     assert_eq!(why_of(&settled, &healthy(), 30), Why::Settled { code, at: at(25) });
     assert!(matches!(why_of(&completed(), &healthy(), 30), Why::Done { .. }));
 }

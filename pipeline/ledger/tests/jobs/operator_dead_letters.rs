@@ -1,6 +1,9 @@
 //! Operators' filters by age over dead letters: what is counted, what is replayed, and how many at most.
 
+use job::FailureCode;
+use ledger::history::Verb;
 use operations::{Cause, Causes, JobFilter, ReplayOrder, Started};
+use records::ConversationId;
 use uuid::Uuid;
 
 use crate::world::{World, olga};
@@ -68,4 +71,24 @@ async fn start_replay_may_take_a_minute_to_list_its_items() {
     let listed = world.operations().replay_operations(9).await.unwrap();
     assert_eq!(listed, [*view]);
     assert_eq!(world.operations().replay_operations(0).await.unwrap(), []);
+}
+
+/// It can never be replayed: an operator who is asked to look at it has nothing to decide.
+#[tokio::test]
+async fn dead_letter_of_a_deleted_conversation_waits_for_no_operator_and_stays_in_lists() {
+    let world = World::new().await;
+    let dead = world.dead("c", FailureCode::InvalidJob).await;
+    let waiting = async || world.operations().overview().await.unwrap().dead_letters[0].waiting;
+    assert_eq!(waiting().await, 1);
+
+    assert!(world.ledger.delete_conversation(&world.ann, &ConversationId::new("c")).await.unwrap());
+
+    assert_eq!(waiting().await, 0);
+    let unsettled = JobFilter { unsettled: true, limit: 9, ..JobFilter::default() };
+    assert_eq!(world.operations().jobs_page(&unsettled).await.unwrap().jobs, []);
+    let all = JobFilter { limit: 9, ..JobFilter::default() };
+    let listed = world.operations().jobs_page(&all).await.unwrap().jobs;
+    assert_eq!((listed.len(), &listed[0].job.id, listed[0].settled_by), (1, &dead, Some(Verb::Withdraw)));
+    let page = world.operations().job_page(&dead).await.unwrap().unwrap();
+    assert_eq!(page.why.guard(), "conversation_gone");
 }

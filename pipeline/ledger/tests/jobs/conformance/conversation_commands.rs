@@ -77,13 +77,17 @@ impl RandomRun {
 
     pub(super) async fn delete(&mut self, index: usize) {
         let conversation = &self.conversations[index];
-        let live = conversation.jobs.iter().position(|expected| !expected.job.state.is_terminal());
+        let withdrawn =
+            |expected: &ExpectedJob| !expected.job.state.is_terminal() || expected.is_unsettled_dead_letter();
+        let jobs = conversation.jobs.iter().enumerate();
+        let withdrawn: Vec<usize> =
+            jobs.filter(|(_, expected)| withdrawn(expected)).map(|(which, _)| which).collect();
         let (user_id, id) = (self.users[conversation.user].id.clone(), conversation.id.clone());
         let there = conversation.status.is_some();
         let now = self.world.ledger.db().now().await.unwrap();
         assert_eq!(self.world.ledger.delete_conversation(&user_id, &id).await.unwrap(), there);
         self.conversations[index].status = None;
-        if let Some(which) = live {
+        for which in withdrawn {
             self.settle(index, which, &Command::Withdraw, now).await.unwrap();
         }
     }

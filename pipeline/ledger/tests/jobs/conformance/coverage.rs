@@ -40,9 +40,13 @@ impl Coverage {
             TRANSITIONS.iter().chain(REFUSALS).map(|text| (*text).to_owned()).collect();
         for state in ["queued", "leased", "blocked_byok", "completed", "dead_letter"] {
             for command in COMMANDS {
-                // The ledger sends these to live jobs only.
-                let for_live = matches!(*command, "RequireKeys" | "Withdraw");
-                if !(for_live && matches!(state, "completed" | "dead_letter")) {
+                // The ledger sends these to no other jobs.
+                let is_sent = match *command {
+                    "RequireKeys" => !matches!(state, "completed" | "dead_letter"),
+                    "Withdraw" => state != "completed",
+                    _ => true,
+                };
+                if is_sent {
                     wanted.push(format!("{state} x {command}"));
                 }
             }
@@ -120,6 +124,7 @@ const TRANSITIONS: &[&str] = &[
     "dead_letter Replay blocked_byok",
     "dead_letter Discard dead_letter",
     "dead_letter Supersede dead_letter",
+    "dead_letter Withdraw dead_letter",
     "queued RunNow queued",
     "queued Cancel dead_letter",
     "leased Cancel dead_letter",
