@@ -212,6 +212,11 @@ async fn missing_records_are_named_in_errors() {
         (&["folders", "list", "--user", "none"], "there is no person none"),
         (&["webhooks", "list", "--user", "none"], "there is no person none"),
         (&["webhooks", "list", "--user", "none", "--json"], "there is no person none"),
+        (&["live", "list", "--user", "none"], "there is no person none"),
+        (&["jobs", "list", "--user", "none"], "there is no person none"),
+        (&["jobs", "list", "--user", "none", "--by-code", "--json"], "there is no person none"),
+        (&["jobs", "cancel", "--user", "none", "--reason", "a mistake", "--yes"], "there is no person none"),
+        (&["jobs", "run-now", "--user", "none", "--reason", "a mistake"], "there is no person none"),
     ] {
         let (code, out, said) = ends(&database.url(), words);
         assert_eq!((code, out.as_str()), (Some(3), ""), "{words:?}: {said}");
