@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use super::{
     stdout::{plain, say},
-    table::{CommonArgs, print_json, there, wrapped},
+    table::{CommonArgs, print_json, reach, wrapped},
 };
 use crate::{
     alerts,
@@ -90,17 +90,12 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
         let shard = ledger.db().shard();
         if shard.is_only() {
             remarks.extend(
-                examine(&there(ledger).await?, &doctor, None).await?.into_iter().map(|remark| (None, remark)),
+                reached(ledger, &doctor, None).await?.into_iter().map(|remark| (None, remark)),
             );
             continue;
         }
         // A shard that does not answer is a finding: the others are examined all the same.
-        let found = match there(ledger).await {
-            Ok(operations) => {
-                examine(&operations, &doctor, Some(database::shards_on_server_of(&operations, &shards))).await
-            }
-            Err(away) => Err(away),
-        };
+        let found = reached(ledger, &doctor, Some(database::shards_on_server_of(ledger, &shards))).await;
         let found = found.unwrap_or_else(|away| vec![remark("database", Level::Failure, in_one_line(&away))]);
         remarks.extend(found.into_iter().map(|remark| (Some(shard), remark)));
     }
@@ -130,6 +125,12 @@ fn print(remarks: &[(Option<Shard>, Remark)]) -> anyhow::Result<()> {
         say!("{}", wrapped(&format!("{mark} {:<14} ", remark.name), &plain(&remark.words)))?;
     }
     Ok(())
+}
+
+/// The same once its server is there.
+async fn reached(ledger: &Operations, doctor: &Doctor, shards: Option<i64>) -> anyhow::Result<Vec<Remark>> {
+    reach(ledger).await?;
+    examine(ledger, doctor, shards).await
 }
 
 /// What is to be said of one database; `shards`, as of [`Near`].

@@ -22,7 +22,11 @@ impl ShardError for anyhow::Error {
     }
 
     fn note(&self, shard: Shard) {
-        note!("shard {shard}: {}", in_one_line(self));
+        let (name, words) = (format!("shard {shard}"), in_one_line(self));
+        match words.starts_with(&name) {
+            true => note!("{words}"),
+            false => note!("{name}: {words}"),
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::commands::stderr::note;
 use crate::{
     config::{self, shards::NO_COUNT},
     database,
-    exit::Exit,
+    exit::{Exit, of_shard},
     terminal::{GLOBAL, hanging},
 };
 
@@ -117,14 +117,22 @@ impl CommonArgs {
     }
 }
 
-/// A shard, once its server was asked for a session.
+/// A shard, once its server gave a session. An error says which shard it is of, where there are several.
+///
+/// # Errors
+/// As [`reach`].
+pub(crate) async fn there(shard: &Operations) -> anyhow::Result<Operations> {
+    reach(shard).await.map_err(|error| of_shard(error, shard.db().shard()))?;
+    Ok(shard.clone())
+}
+
+/// Asks a shard's server for a session.
 ///
 /// # Errors
 /// When no server listens there, or none of a list accepts writes.
-pub(crate) async fn there(shard: &Operations) -> anyhow::Result<Operations> {
+pub(crate) async fn reach(shard: &Operations) -> anyhow::Result<()> {
     shard.db().locate().await?;
-    database::is_there(&shard.db().pool().connect_options()).await?;
-    Ok(shard.clone())
+    database::is_there(&shard.db().pool().connect_options()).await
 }
 
 /// Prints rows under headings, fitted to the terminal; elsewhere, everything.

@@ -12,9 +12,9 @@ use super::{
     progress,
     stderr::note,
     stdout::{plain, say},
-    table::{CommonArgs, print_json, there, wrapped},
+    table::{CommonArgs, print_json, reach, wrapped},
 };
-use crate::exit::{Exit, in_one_line, is_away};
+use crate::exit::{Exit, in_one_line, is_away, of_shard};
 
 /// Check a live database: admissions, completions, owners, conversations, totals.
 #[derive(Args, Debug)]
@@ -45,8 +45,8 @@ pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
     let (mut documents, mut is_clean, mut away) = (Vec::new(), true, Vec::new());
     for ledger in &ledgers {
         let shard = ledger.db().shard();
-        let found = match there(ledger).await {
-            Ok(operations) => examine(&operations, &verify).await,
+        let found = match reach(ledger).await {
+            Ok(()) => examine(ledger, &verify).await,
             Err(error) => Err(error),
         };
         let (findings, recounted) = match found {
@@ -57,7 +57,7 @@ pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
                 away.push(shard.number.to_string());
                 continue;
             }
-            found => found?,
+            found => found.map_err(|error| of_shard(error, shard))?,
         };
         let ok = findings.iter().all(|finding| finding.offenders.is_empty());
         is_clean &= ok;

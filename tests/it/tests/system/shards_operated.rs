@@ -203,6 +203,10 @@ async fn shards_unreadable_list_parts_are_named_and_doctor_checks_each() {
     let paused = installation.command(&[&["jobs", "pause"][..], &CAUSE].concat());
     let said = String::from_utf8_lossy(&paused.stdout).into_owned();
     assert_eq!((paused.status.code(), said.lines().count()), (AWAY, 2), "{said}");
+    let migrated = installation.command(&["migrate"]);
+    let (done, said) = (String::from_utf8_lossy(&migrated.stdout), String::from_utf8_lossy(&migrated.stderr));
+    assert_eq!((migrated.status.code(), done.lines().count()), (AWAY, 2), "{done}{said}");
+    assert!(said.contains("shard 3 of 4: ") && said.contains("no answer from 2, 3"), "{said}");
     let watched = installation.command(&["jobs", "watch", "--looks", "1", "--json"]);
     let sum: Value = serde_json::from_slice(&watched.stdout).expect("the sum of what answers");
     let completed = users.iter().filter(|user| user.shard < 2).count();
