@@ -10,7 +10,7 @@ use ledger::{Ledger, Shards};
 use sqlx::{ConnectOptions, Connection, postgres::PgConnectOptions};
 use tokio::time::Instant;
 
-use crate::exit::Exit;
+use crate::{exit::Exit, schema::other_words};
 
 /// The target under which the driver logs what the server notices.
 pub(crate) const NOTICES: &str = "sqlx::postgres::notice";
@@ -139,26 +139,31 @@ const FIRST_SESSION: Duration = Duration::from_secs(5);
 /// The time between two questions to a server that has no session to give.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// Asks the server for a session: a pool would ask one that refuses for longer, and not say why it did. Of other troubles
+/// Asks a shard's server for a session: a pool would ask one that refuses for longer, and not say why it did. Of other troubles
 /// the first statement says more.
 ///
 /// # Errors
-/// When no server listens at the address, or it has no connection left in all that time.
-pub(crate) async fn is_there(options: &PgConnectOptions) -> anyhow::Result<()> {
+/// When no server listens at the address, it has no connection left in all that time, or its database is another shard.
+pub(crate) async fn is_there(ledger: &Ledger) -> anyhow::Result<()> {
+    let (options, shard) = (ledger.db().pool().connect_options(), ledger.db().shard());
     let begun = Instant::now();
     loop {
         let left = FIRST_SESSION.saturating_sub(begun.elapsed());
         let Ok(asked) = tokio::time::timeout(left, options.connect()).await else { return Ok(()) };
         let error = match asked {
-            Ok(session) => {
+            Ok(mut session) => {
+                let other = tokio::time::timeout(FIRST_SESSION, db::other_shard(shard, &mut session)).await;
                 // The server notices by itself when this goes wrong.
                 let _ = session.close().await;
-                return Ok(());
+                return match other {
+                    Ok(Ok(Some(other))) => Err(Exit::Refused(other_words(shard, other)).into()),
+                    _ => Ok(()),
+                };
             }
             Err(sqlx::Error::Io(refused)) if is_refusal(refused.kind()) => {
                 return Err(Exit::Unavailable(format!(
                     "no PostgreSQL answers at {}: {}; is it up, and is its URL right?",
-                    display_address(&options.clone().into()),
+                    display_address(&PgConnectOptions::clone(&options).into()),
                     refused.kind()
                 ))
                 .into());

@@ -129,10 +129,10 @@ pub(crate) async fn there(shard: &Operations) -> anyhow::Result<Operations> {
 /// Asks a shard's server for a session.
 ///
 /// # Errors
-/// When no server listens there, or none of a list accepts writes.
+/// When no server listens there, none of a list accepts writes, or its database is another shard than the settings say.
 pub(crate) async fn reach(shard: &Operations) -> anyhow::Result<()> {
     shard.db().locate().await?;
-    database::is_there(&shard.db().pool().connect_options()).await
+    database::is_there(shard).await
 }
 
 /// Prints rows under headings, fitted to the terminal; elsewhere, everything.
