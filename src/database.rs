@@ -143,7 +143,8 @@ const AGAIN: Duration = Duration::from_millis(250);
 /// the first statement says more.
 ///
 /// # Errors
-/// When no server listens at the address, it has no connection left in all that time, or its database is another shard.
+/// When no server listens at the address, it lets the user not in, has no such database or no connection left, or the database is
+/// another shard.
 pub(crate) async fn is_there(ledger: &Ledger) -> anyhow::Result<()> {
     let (options, shard) = (ledger.db().pool().connect_options(), ledger.db().shard());
     let begun = Instant::now();
@@ -170,8 +171,14 @@ pub(crate) async fn is_there(ledger: &Ledger) -> anyhow::Result<()> {
             }
             Err(error) => db::Error::from(error),
         };
-        if error.trouble() != Some(Trouble::Connections) {
-            return Ok(());
+        match error.trouble() {
+            Some(Trouble::Connections) => {}
+            Some(Trouble::Credentials | Trouble::NoDatabase) => {
+                let address = display_address(&PgConnectOptions::clone(&options).into());
+                let error = anyhow::Error::from(error);
+                return Err(error.context(format!("PostgreSQL gives no session to {address}")));
+            }
+            _ => return Ok(()),
         }
         if begun.elapsed() + AGAIN >= FIRST_SESSION {
             return Err(error.into());
@@ -194,6 +201,15 @@ pub(crate) fn display_address(hosts: &Hosts) -> String {
     let places: Vec<String> = hosts.iter().map(place).collect();
     let user = hosts.first().get_username();
     format!("{user}@{}/{}", places.join(","), hosts.first().get_database().unwrap_or(user))
+}
+
+/// The ranges of `LISTEN_SHARD_URLS` with addresses in place of URLs; `None` where they cannot be read.
+pub(crate) fn display_ranges(urls: &str) -> Option<String> {
+    let shown = parts(urls).into_iter().map(|part| {
+        let (range, url) = part.split_once('=').filter(|(range, _)| numbers(range).is_some())?;
+        Some(format!("{}={}", range.trim(), display_address(&read_or(url).ok()?.0)))
+    });
+    Some(shown.collect::<Option<Vec<_>>>()?.join(","))
 }
 
 /// Says in the log what was left out.
@@ -344,6 +360,18 @@ mod tests {
             "{shown:?}"
         );
         assert_eq!(ignored, Vec::<String>::new());
+    }
+
+    #[test]
+    fn shard_urls_are_shown_without_passwords() {
+        let urls = "0-1=postgresql://ada:geheim@h1:5432,h2:6/listen?sslmode=disable, 2-3=postgresql://ada:geheim@h3/listen";
+        assert_eq!(
+            display_ranges(urls).as_deref(),
+            Some("0-1=ada@h1:5432,h2:6/listen,2-3=ada@h3:5432/listen")
+        );
+        for wrong in ["ada:geheim", "0=mysql://ada:geheim@h1/listen", "geheim=postgresql://h1/listen"] {
+            assert_eq!(display_ranges(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

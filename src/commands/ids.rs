@@ -12,7 +12,7 @@ use super::{
     table::{CommonArgs, there},
     users::must_exist,
 };
-use crate::exit::Exit;
+use crate::exit::{Exit, of_shard};
 
 /// So many candidates are named.
 const NAMED: i64 = 6;
@@ -58,7 +58,7 @@ async fn place_among(
     let all: Vec<Operations> = shards.iter().map(Operations::new).collect();
     let (answers, mut found) = (join_all(all.iter().map(has)).await, Vec::new());
     for (operations, has) in all.into_iter().zip(answers) {
-        match has? {
+        match has.map_err(|error| of_shard(error.into(), operations.db().shard()))? {
             (true, _) => return Ok(operations),
             (false, true) => found.push(operations),
             (false, false) => {}

@@ -203,6 +203,10 @@ async fn shards_unreadable_list_parts_are_named_and_doctor_checks_each() {
     let paused = installation.command(&[&["jobs", "pause"][..], &CAUSE].concat());
     let said = String::from_utf8_lossy(&paused.stdout).into_owned();
     assert_eq!((paused.status.code(), said.lines().count()), (AWAY, 2), "{said}");
+    let far = users.iter().find(|user| user.shard == 3).expect("every shard has users");
+    let asked = installation.command(&["keys", "list", "--user", &far.id]);
+    let said = String::from_utf8_lossy(&asked.stderr).into_owned();
+    assert!(said.starts_with("error: shard 3 of 4: ") && said.contains("LISTEN_SHARD_URLS"), "{said}");
     let migrated = installation.command(&["migrate"]);
     let (done, said) = (String::from_utf8_lossy(&migrated.stdout), String::from_utf8_lossy(&migrated.stderr));
     assert_eq!((migrated.status.code(), done.lines().count()), (AWAY, 2), "{done}{said}");
