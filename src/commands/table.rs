@@ -106,9 +106,18 @@ impl CommonArgs {
     /// The shard of a user, once it has answered.
     ///
     /// # Errors
-    /// When no database is named, what is named is no database's URL, or no server answers there.
+    /// As [`chosen`](Self::chosen), when `--shard` names another shard than the user's, or no server answers there.
     pub(crate) async fn operations_of_user(&self, user: &UserId) -> anyhow::Result<Operations> {
-        there(&Operations::new(self.shards()?.of_user(user))).await
+        let shards = self.shards()?;
+        let own = Operations::new(shards.of_user(user));
+        let shard = own.db().shard();
+        match self.chosen_of(&shards)?.iter().any(|chosen| chosen.db().shard() == shard) {
+            true => there(&own).await,
+            false => Err(Exit::Usage(format!(
+                "{user} is of shard {shard}, which follows from the id: leave out --shard"
+            ))
+            .into()),
+        }
     }
 
     /// Whether there is a key to store secrets under.

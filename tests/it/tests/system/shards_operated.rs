@@ -71,6 +71,12 @@ async fn shards_lists_pauses_and_replays_cover_all() {
         users.iter().filter(|user| user.shard == 1).map(|user| user.id.clone()).collect();
     assert_eq!(one, in_one);
 
+    for shard in [(users[0].shard + 1) % 4, 9] {
+        let words = ["users", "create", "--id", &users[0].id, "--shard", &shard.to_string()];
+        let refused = installation.command(&words);
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    }
+
     // A pause is of the queue, wherever its jobs are.
     let paused = installation.document(&[&["jobs", "pause", "finalization"][..], &CAUSE].concat());
     assert_eq!((&paused["changed"], paused["shards"].as_array().map(Vec::len)), (&json!(true), Some(4)));
