@@ -105,6 +105,24 @@ async fn json_output_has_the_next_cursor() {
 }
 
 #[tokio::test]
+async fn audit_finds_actions_by_the_names_that_commands_have() {
+    let world = World::new().await;
+    let process = Process::serve(&world.url, &[]).await;
+    let client = world.client(&process);
+    client.finished(&client.admit(GARDEN).await).await;
+    world.run(DIES_OF_ANOTHER).await;
+    printed(&world.url, &["jobs", "dismiss", "--all", "--yes", "--reason", "a look"]);
+    for name in ["dismiss", "discard", "bulk_dismiss"] {
+        let found = document(&world, &["audit", "list", "--action", name, "--json"]);
+        assert_eq!(found["actions"][0]["action"], "bulk_discard", "{name}: {found}");
+    }
+    let refused = command(&world.url, &["audit", "list", "--action", "foo"]);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("bulk_dismiss") && said.contains("try_webhook_now"), "{said}");
+}
+
+#[tokio::test]
 async fn operator_is_required_where_an_audit_entry_is_written() {
     let world = World::new().await;
     let ends = |words: &[&str]| {

@@ -124,6 +124,8 @@ async fn shards_lists_pauses_and_replays_cover_all() {
     let of = |action: &str| actions.iter().filter(|one| one["action"] == action).count();
     assert_eq!((of("pause"), of("resume"), of("bulk_replay")), (4, 4, 4), "{actions:?}");
     assert!(texts(&actions, "created_at").is_sorted_by(|one, two| one >= two), "newest first");
+    let paused = installation.printed(&["audit", "list", "--action", "pause"]);
+    assert!((0..4).all(|shard| paused.contains(&format!("finalization (shard {shard})"))), "{paused}");
 }
 
 #[tokio::test]
