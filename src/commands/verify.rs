@@ -27,7 +27,7 @@ pub(crate) struct Verify {
     /// Recount finished jobs first and correct their totals; needs --reason.
     #[arg(long, requires = "reason")]
     fix_totals: bool,
-    /// Reason, recorded with the recount.
+    /// Reason, in 3 to 500 characters, recorded with the recount.
     #[arg(long, value_name = "WORDS", value_parser = reason, requires = "fix_totals")]
     reason: Option<String>,
     /// Operator, recorded with the recount; required for it where USER is not set.
