@@ -143,6 +143,16 @@ async fn operator_is_required_where_an_audit_entry_is_written() {
 }
 
 #[tokio::test]
+async fn refused_app_address_names_the_setting_that_allows_it() {
+    let world = World::new().await;
+    let create = ["apps", "create", "Tasks", "--user", "u1", "--webhook-url", "http://127.0.0.1:9000/"];
+    let refused = command(&world.url, &create);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && said.contains("LISTEN_ALLOW_OUTGOING"), "{said}");
+    printed(&world.url, &[&create[..], &["--allow-outgoing", "127.0.0.0/8"]].concat());
+}
+
+#[tokio::test]
 async fn export_file_is_private_and_overwrites_nothing() {
     let world = World::new().await;
     let file = std::env::temp_dir().join(format!("listen-export-{}.jsonl", std::process::id()));
