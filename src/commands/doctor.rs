@@ -7,6 +7,8 @@ mod secrets;
 mod sessions;
 mod tasks;
 
+pub(super) use self::engines::hands_over;
+
 use std::{process::ExitCode, time::Duration};
 
 use clap::Args;
