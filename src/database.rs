@@ -5,9 +5,9 @@ mod list;
 
 use std::{borrow::Cow, io::ErrorKind, str::FromStr, time::Duration};
 
-use db::{Hosts, Trouble};
+use db::{Found, Hosts, Trouble};
 use ledger::{Ledger, Shards};
-use sqlx::{ConnectOptions, Connection, postgres::PgConnectOptions};
+use sqlx::postgres::PgConnectOptions;
 use tokio::time::Instant;
 
 use crate::{exit::Exit, schema::other_words};
@@ -139,56 +139,57 @@ const FIRST_SESSION: Duration = Duration::from_secs(5);
 /// The time between two questions to a server that has no session to give.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// Asks a shard's server for a session: a pool would ask one that refuses for longer, and not say why it did. Of other troubles
-/// the first statement says more.
+/// Asks a shard's server for a session, and which shard it is: a pool would ask one that refuses for longer, and not say why it
+/// did. Of other troubles the first statement says more.
 ///
 /// # Errors
-/// When no server listens at the address, it lets the user not in, has no such database or no connection left, or the database is
-/// another shard.
+/// When no server listens at the address, none of a list accepts writes, it lets the user not in, has no such database or no
+/// connection left in all that time, or the database is another shard.
 pub(crate) async fn is_there(ledger: &Ledger) -> anyhow::Result<()> {
-    let (options, shard) = (ledger.db().pool().connect_options(), ledger.db().shard());
-    let begun = Instant::now();
+    let (db, begun) = (ledger.db(), Instant::now());
+    let address = || display_address(&PgConnectOptions::clone(&db.pool().connect_options()).into());
     loop {
         let left = FIRST_SESSION.saturating_sub(begun.elapsed());
-        let Ok(asked) = tokio::time::timeout(left, options.connect()).await else { return Ok(()) };
+        let Ok(asked) = tokio::time::timeout(left, db.found_shards()).await else { return Ok(()) };
         let error = match asked {
-            Ok(mut session) => {
-                let other = tokio::time::timeout(FIRST_SESSION, db::other_shard(shard, &mut session)).await;
-                // The server notices by itself when this goes wrong.
-                let _ = session.close().await;
-                return match other {
-                    Ok(Ok(Some(other))) => Err(Exit::Refused(other_words(shard, other)).into()),
-                    _ => Ok(()),
-                };
+            Ok(Found { other: Some(other), .. }) => {
+                return Err(Exit::Refused(other_words(db.shard(), other)).into());
             }
-            Err(sqlx::Error::Io(refused)) if is_refusal(refused.kind()) => {
+            Ok(_) => return Ok(()),
+            Err(error) => error,
+        };
+        match (refusal(&error), error.trouble()) {
+            (Some(ErrorKind::NotConnected), _) => return Err(error.into()),
+            (Some(kind), _) => {
                 return Err(Exit::Unavailable(format!(
-                    "no PostgreSQL answers at {}: {}; is it up, and is its URL right?",
-                    display_address(&PgConnectOptions::clone(&options).into()),
-                    refused.kind()
+                    "no PostgreSQL answers at {}: {kind}; is it up, and is its URL right?",
+                    address(),
                 ))
                 .into());
             }
-            Err(error) => db::Error::from(error),
-        };
-        match error.trouble() {
-            Some(Trouble::Connections) => {}
-            Some(Trouble::Credentials | Trouble::NoDatabase) => {
-                let address = display_address(&PgConnectOptions::clone(&options).into());
-                let error = anyhow::Error::from(error);
-                return Err(error.context(format!("PostgreSQL gives no session to {address}")));
+            (None, Some(Trouble::Credentials | Trouble::NoDatabase)) => {
+                let words = format!("PostgreSQL gives no session to {}", address());
+                return Err(anyhow::Error::from(error).context(words));
             }
-            _ => return Ok(()),
+            (None, Some(Trouble::Connections)) if begun.elapsed() + AGAIN < FIRST_SESSION => {
+                tokio::time::sleep(AGAIN).await;
+            }
+            (None, Some(Trouble::Connections)) => return Err(error.into()),
+            (None, _) => return Ok(()),
         }
-        if begun.elapsed() + AGAIN >= FIRST_SESSION {
-            return Err(error.into());
-        }
-        tokio::time::sleep(AGAIN).await;
     }
 }
 
-fn is_refusal(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::ConnectionRefused | ErrorKind::NotFound | ErrorKind::HostUnreachable)
+/// How a server refused to be reached, or how all of a list did.
+fn refusal(error: &db::Error) -> Option<ErrorKind> {
+    let db::Error::Unavailable { source: sqlx::Error::Io(refused), .. } = error else { return None };
+    let refusals = [
+        ErrorKind::ConnectionRefused,
+        ErrorKind::NotFound,
+        ErrorKind::HostUnreachable,
+        ErrorKind::NotConnected,
+    ];
+    Some(refused.kind()).filter(|kind| refusals.contains(kind))
 }
 
 /// `USER@HOST:PORT/DATABASE`, with a socket's directory for the host where there is one, and all hosts of a list: everything

@@ -19,13 +19,13 @@ use tokio::time::Instant;
 
 use super::{
     stdout::{plain, say},
-    table::{CommonArgs, print_json, reach, wrapped},
+    table::{CommonArgs, print_json, wrapped},
 };
 use crate::{
     alerts,
     config::TasksConfig,
     connections::{Limits, most_open_files},
-    database,
+    database::{self, is_there},
     exit::in_one_line,
     schema::refuse_others,
 };
@@ -131,7 +131,7 @@ fn print(remarks: &[(Option<Shard>, Remark)]) -> anyhow::Result<()> {
 
 /// The same once its server is there.
 async fn reached(ledger: &Operations, doctor: &Doctor, shards: Option<i64>) -> anyhow::Result<Vec<Remark>> {
-    reach(ledger).await?;
+    is_there(ledger).await?;
     examine(ledger, doctor, shards).await
 }
 

@@ -12,9 +12,10 @@ use super::{
     over_shards::label,
     stderr::note,
     stdout::say,
-    table::{CommonArgs, print_json, reach},
+    table::{CommonArgs, print_json},
 };
 use crate::{
+    database::is_there,
     exit::{Exit, in_one_line, is_away, of_shard},
     over_shards::numbers,
     schema::{other_words, refuse_others},
@@ -74,7 +75,7 @@ pub(crate) async fn run(migrate: Migrate) -> anyhow::Result<ExitCode> {
 
 /// Migrates a shard once its server is there.
 async fn migrated(shard: &Operations) -> anyhow::Result<Schema> {
-    reach(shard).await?;
+    is_there(shard).await?;
     let schema = bring_up_to_date(shard).await?;
     shard.db().close().await;
     Ok(schema)

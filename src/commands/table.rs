@@ -16,7 +16,7 @@ use super::stdout::{plain, say};
 use crate::commands::stderr::note;
 use crate::{
     config::{self, shards::NO_COUNT},
-    database,
+    database::{self, is_there},
     exit::{Exit, of_shard},
     terminal::{GLOBAL, hanging},
 };
@@ -129,19 +129,10 @@ impl CommonArgs {
 /// A shard, once its server gave a session. An error says which shard it is of, where there are several.
 ///
 /// # Errors
-/// As [`reach`].
+/// As [`is_there`].
 pub(crate) async fn there(shard: &Operations) -> anyhow::Result<Operations> {
-    reach(shard).await.map_err(|error| of_shard(error, shard.db().shard()))?;
+    is_there(shard).await.map_err(|error| of_shard(error, shard.db().shard()))?;
     Ok(shard.clone())
-}
-
-/// Asks a shard's server for a session.
-///
-/// # Errors
-/// When no server listens there, none of a list accepts writes, or its database is another shard than the settings say.
-pub(crate) async fn reach(shard: &Operations) -> anyhow::Result<()> {
-    shard.db().locate().await?;
-    database::is_there(shard).await
 }
 
 /// Prints rows under headings, fitted to the terminal; elsewhere, everything.

@@ -12,9 +12,12 @@ use super::{
     progress,
     stderr::note,
     stdout::{plain, say},
-    table::{CommonArgs, print_json, reach, wrapped},
+    table::{CommonArgs, print_json, wrapped},
 };
-use crate::exit::{Exit, in_one_line, is_away, of_shard};
+use crate::{
+    database::is_there,
+    exit::{Exit, in_one_line, is_away, of_shard},
+};
 
 /// Check a live database: admissions, completions, owners, conversations, totals.
 #[derive(Args, Debug)]
@@ -45,7 +48,7 @@ pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
     let (mut documents, mut is_clean, mut away) = (Vec::new(), true, Vec::new());
     for ledger in &ledgers {
         let shard = ledger.db().shard();
-        let found = match reach(ledger).await {
+        let found = match is_there(ledger).await {
             Ok(()) => examine(ledger, &verify).await,
             Err(error) => Err(error),
         };

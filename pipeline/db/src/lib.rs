@@ -34,7 +34,7 @@ pub use locate::{Hosts, writes};
 pub use lock::lock_user;
 pub use migrate::{ENCODING, MIGRATOR, Migrated, applied, encoding};
 pub use secrets::{BadSecretsKey, Secrets};
-pub use shard::{Found, Shard, other as other_shard};
+pub use shard::{Found, Shard};
 pub use turn::TurnLease;
 pub use waker::{Waker, index_of};
 

@@ -105,11 +105,8 @@ pub struct Found {
     pub all: Vec<u16>,
 }
 
-/// The shard that a session's database is, where that is another one than `shard`, as in [`Found`].
-///
-/// # Errors
-/// When it does not answer.
-pub async fn other(shard: Shard, session: &mut PgConnection) -> Result<Option<Shard>, sqlx::Error> {
+/// As [`Db::found_shards`].
+pub(crate) async fn other(shard: Shard, session: &mut PgConnection) -> Result<Option<Shard>, sqlx::Error> {
     let found = match shard.is_only() {
         true => match is_there("listen_0000.listen_shard", session).await? {
             true => read(include_str!("../sql/shards/read_first.sql"), session).await?,
