@@ -153,7 +153,10 @@ mod tests {
         let away = || anyhow::Error::from(Exit::Unavailable("nobody answers".to_owned()));
         let of = |number| Shard { number, of: 4 };
         let named = of_shard(of_shard(away(), of(2)), of(2));
-        assert_eq!((in_one_line(&named), code(&named)), ("shard 2 of 4: nobody answers".to_owned(), UNAVAILABLE));
+        assert_eq!(
+            (in_one_line(&named), code(&named)),
+            ("shard 2 of 4: nobody answers".to_owned(), UNAVAILABLE)
+        );
         assert_eq!(in_one_line(&of_shard(away(), Shard::default())), "nobody answers");
     }
 

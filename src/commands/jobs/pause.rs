@@ -77,7 +77,9 @@ impl Switch {
         if as_json {
             let shards = changed.of.iter().filter(|(shard, _)| !shard.db().shard().is_only());
             let shards: Vec<Value> = shards
-                .map(|(shard, (changed, _))| json!({ "shard": shard.db().shard().number, "changed": changed }))
+                .map(
+                    |(shard, (changed, _))| json!({ "shard": shard.db().shard().number, "changed": changed }),
+                )
                 .collect();
             let any = changed.of.iter().any(|(_, (changed, _))| *changed);
             let mut all = json!({ "queue": self.queue, "state": state, "changed": any });
@@ -103,6 +105,9 @@ mod tests {
     fn resume_promises_what_the_dispatch_mode_can_keep() {
         assert!(resumed(Queue::Finalization, true).contains("task queue"));
         assert!(resumed(Queue::Finalization, false).contains("within a second"));
-        assert!(resumed(Queue::Creation, true).contains("within a second"), "creates are claimed in every mode");
+        assert!(
+            resumed(Queue::Creation, true).contains("within a second"),
+            "creates are claimed in every mode"
+        );
     }
 }

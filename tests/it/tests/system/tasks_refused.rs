@@ -88,7 +88,11 @@ async fn task_queue_delivery_without_issuer_keys_is_retried() {
         })
         .await;
         let logs = process.logs();
-        assert_eq!(logs.matches("that verify deliveries could not be fetched").count(), 1, "once a minute: {logs}");
+        assert_eq!(
+            logs.matches("that verify deliveries could not be fetched").count(),
+            1,
+            "once a minute: {logs}"
+        );
     }
 }
 
