@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use ledger::Ledger;
 use outbox::Unhanded;
 use tasks::{Finding, TaskQueue, examine};
 
@@ -15,25 +14,12 @@ const STANDS_STILL: f64 = 300.0;
 /// As many seconds may one try take.
 const ONE_TRY: f64 = 10.0;
 
-/// What is wrong with the task queue, and, where a living process `hands_over`, with what is to be handed over; nothing is said where none is configured.
-///
-/// # Errors
-/// When the database does not answer.
-pub(super) async fn tasks(
-    config: &TasksConfig,
-    ledger: &Ledger,
-    hands_over: bool,
-) -> anyhow::Result<Vec<Remark>> {
-    if !config.has_queue() {
-        return Ok(Vec::new());
+/// What is said of the task queue; nothing where none is configured.
+pub(super) async fn queue(config: &TasksConfig) -> Vec<Remark> {
+    match config.has_queue() {
+        true => look(config).await.into_iter().map(to_remark).collect(),
+        false => Vec::new(),
     }
-    let mut remarks: Vec<Remark> = look(config).await.into_iter().map(to_remark).collect();
-    let is_broken = remarks.iter().any(|remark| remark.level == Level::Failure);
-    // In another mode nothing is handed over: a queued job waits for a slot, and for no task.
-    if hands_over {
-        remarks.push(handed(ledger.outbox().oldest_unhanded().await?, is_broken));
-    }
-    Ok(remarks)
 }
 
 async fn look(config: &TasksConfig) -> Vec<Finding> {
@@ -64,7 +50,7 @@ fn to_remark(finding: Finding) -> Remark {
 
 /// What waits to be handed over. The cause is what was found wrong with the queue; where nothing was, the commonest is a permission
 /// that only a create needs.
-fn handed(Unhanded { seconds, tries }: Unhanded, is_broken: bool) -> Remark {
+pub(super) fn handed(Unhanded { seconds, tries }: Unhanded, is_broken: bool) -> Remark {
     // The last try may be under way.
     let was_refused = tries > 1 || (tries == 1 && seconds > ONE_TRY);
     let level = match (seconds > STANDS_STILL, was_refused) {
@@ -97,7 +83,11 @@ mod tests {
     #[test]
     fn doctor_names_why_task_dispatch_stands_still() {
         let of = |seconds, tries| handed(Unhanded { seconds, tries }, false);
-        assert_eq!([of(299.0, 0).level, of(9.0, 1).level], [Level::Fine, Level::Fine], "a first try is under way");
+        assert_eq!(
+            [of(299.0, 0).level, of(9.0, 1).level],
+            [Level::Fine, Level::Fine],
+            "a first try is under way"
+        );
         for refused in [of(5.0, 2), of(11.0, 1), of(299.0, 4)] {
             assert!(refused.level == Level::Warning && refused.words.contains("logs"), "{}", refused.words);
         }

@@ -136,6 +136,15 @@ async fn unavailable_database_is_retryable_and_a_missing_one_is_named() {
     assert_eq!(code, Some(1), "asking again would not help: {said}");
     assert!(said.contains("\"listen_of_nobody\" does not exist (SQLSTATE 3D000)"), "{said}");
     assert!(said.contains("create it, or check the name"), "{said}");
+    let nobody = database.options().username("listen_role_of_nobody").to_url_lossy().to_string();
+    for (url, named) in [
+        (&server.replace(name, "listen_of_nobody"), "\"listen_of_nobody\" does not exist"),
+        (&nobody, "listen_role_of_nobody"),
+    ] {
+        let (code, _, said) = ends(url, &["doctor"]);
+        assert_eq!(code, Some(69), "nothing was examined: {said}");
+        assert!(said.starts_with("error: PostgreSQL gives no session to ") && said.contains(named), "{said}");
+    }
 }
 
 /// A server lets as many sessions in for a role as for all: none, here.

@@ -197,6 +197,9 @@ async fn shards_unreadable_list_parts_are_named_and_doctor_checks_each() {
         .filter_map(|check| check["shard"].as_u64())
         .collect();
     assert_eq!(all, (0..4).collect(), "{checks}");
+    let clocks =
+        checks["checks"].as_array().expect("checks").iter().filter(|check| check["check"] == "clock");
+    assert_eq!(clocks.count(), 2, "one of each server, not of each shard: {checks}");
 
     installation.servers[1].down("immediate");
 
