@@ -77,17 +77,17 @@ struct Near {
     shards: Option<i64>,
 }
 
-/// Of what a remark is.
+/// What a remark is about.
 #[derive(Clone, Debug, PartialEq)]
 enum Of {
-    /// Of all, or of the only shard.
+    /// All shards, or the only one.
     All,
-    /// Of a database in which there are several shards.
+    /// A database in which there may be several shards.
     Server(String),
     Shard(Shard),
 }
 
-/// What is to be said of one shard, and of the database that it may share with others.
+/// The remarks about one shard, and about the database that it may share with others.
 struct Seen {
     of_server: Vec<Remark>,
     of_shard: Vec<Remark>,
@@ -96,7 +96,7 @@ struct Seen {
 /// Examines and prints; 1 when something is broken, 0 with warnings.
 ///
 /// # Errors
-/// When the database does not answer, or lets nobody in.
+/// When the database does not answer, or refuses a session.
 pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
     let shards = doctor.common.shards()?;
     let ledgers = doctor.common.chosen_of(&shards)?;
@@ -131,7 +131,7 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
         }
     }
     remarks.extend(queue.into_iter().map(|remark| (Of::All, remark)));
-    // What is of all is said before what is of one.
+    // Remarks about all shards come first.
     remarks.sort_by_key(|(of, _)| *of != Of::All);
     let broken = remarks.iter().any(|(_, remark)| remark.level == Level::Failure);
     match doctor.common.json {
@@ -144,7 +144,7 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
     Ok(if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// A database that lets nobody in was not examined, as one that does not answer was not: the same exit code.
+/// A database that refuses a session was not examined, like one that does not answer: the same exit code.
 fn unavailable(error: anyhow::Error) -> anyhow::Error {
     let trouble = error.downcast_ref::<db::Error>().and_then(db::Error::trouble);
     match trouble {
