@@ -17,7 +17,7 @@ use crate::world::{GARDEN, World};
 const NOWHERE: &str = "postgresql://nobody@127.0.0.1:1/nothing";
 
 /// The one job of the database becomes a dead letter, as the transition would have left it.
-const DIES: &str = "update finalization_jobs set status = 'dead_letter', outcome = null, attempts = 5, \
+pub(crate) const DIES: &str = "update finalization_jobs set status = 'dead_letter', outcome = null, attempts = 5, \
      dead_code = 'model_unavailable', last_code = 'model_unavailable'";
 
 /// Exit code, stdout and stderr.

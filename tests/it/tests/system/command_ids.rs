@@ -6,6 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::binary::{self, command, printed};
+use crate::command_errors::DIES;
 use crate::process::Process;
 use crate::world::{GARDEN, World};
 
@@ -110,7 +111,7 @@ async fn audit_finds_actions_by_the_names_that_commands_have() {
     let process = Process::serve(&world.url, &[]).await;
     let client = world.client(&process);
     client.finished(&client.admit(GARDEN).await).await;
-    world.run(DIES_OF_ANOTHER).await;
+    world.run(DIES).await;
     printed(&world.url, &["jobs", "dismiss", "--all", "--yes", "--reason", "a look"]);
     for name in ["dismiss", "discard", "bulk_dismiss"] {
         let found = document(&world, &["audit", "list", "--action", name, "--json"]);
