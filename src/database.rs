@@ -5,12 +5,12 @@ mod list;
 
 use std::{borrow::Cow, io::ErrorKind, str::FromStr, time::Duration};
 
-use db::{Hosts, Trouble};
+use db::{Found, Hosts, Trouble};
 use ledger::{Ledger, Shards};
-use sqlx::{ConnectOptions, Connection, postgres::PgConnectOptions};
+use sqlx::postgres::PgConnectOptions;
 use tokio::time::Instant;
 
-use crate::exit::Exit;
+use crate::{exit::Exit, schema::other_words};
 
 /// The target under which the driver logs what the server notices.
 pub(crate) const NOTICES: &str = "sqlx::postgres::notice";
@@ -139,44 +139,57 @@ const FIRST_SESSION: Duration = Duration::from_secs(5);
 /// The time between two questions to a server that has no session to give.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// Asks the server for a session: a pool would ask one that refuses for longer, and not say why it did. Of other troubles
-/// the first statement says more.
+/// Asks a shard's server for a session, and which shard it is: a pool would ask one that refuses for longer, and not say why it
+/// did. Of other troubles the first statement says more.
 ///
 /// # Errors
-/// When no server listens at the address, or it has no connection left in all that time.
-pub(crate) async fn is_there(options: &PgConnectOptions) -> anyhow::Result<()> {
-    let begun = Instant::now();
+/// When no server listens at the address, none of a list accepts writes, it lets the user not in, has no such database or no
+/// connection left in all that time, or the database is another shard.
+pub(crate) async fn is_there(ledger: &Ledger) -> anyhow::Result<()> {
+    let (db, begun) = (ledger.db(), Instant::now());
+    let address = || display_address(&PgConnectOptions::clone(&db.pool().connect_options()).into());
     loop {
         let left = FIRST_SESSION.saturating_sub(begun.elapsed());
-        let Ok(asked) = tokio::time::timeout(left, options.connect()).await else { return Ok(()) };
+        let Ok(asked) = tokio::time::timeout(left, db.found_shards()).await else { return Ok(()) };
         let error = match asked {
-            Ok(session) => {
-                // The server notices by itself when this goes wrong.
-                let _ = session.close().await;
-                return Ok(());
+            Ok(Found { other: Some(other), .. }) => {
+                return Err(Exit::Refused(other_words(db.shard(), other)).into());
             }
-            Err(sqlx::Error::Io(refused)) if is_refusal(refused.kind()) => {
+            Ok(_) => return Ok(()),
+            Err(error) => error,
+        };
+        match (refusal(&error), error.trouble()) {
+            (Some(ErrorKind::NotConnected), _) => return Err(error.into()),
+            (Some(kind), _) => {
                 return Err(Exit::Unavailable(format!(
-                    "no PostgreSQL answers at {}: {}; is it up, and is its URL right?",
-                    display_address(&options.clone().into()),
-                    refused.kind()
+                    "no PostgreSQL answers at {}: {kind}; is it up, and is its URL right?",
+                    address(),
                 ))
                 .into());
             }
-            Err(error) => db::Error::from(error),
-        };
-        if error.trouble() != Some(Trouble::Connections) {
-            return Ok(());
+            (None, Some(Trouble::Credentials | Trouble::NoDatabase)) => {
+                let words = format!("PostgreSQL gives no session to {}", address());
+                return Err(anyhow::Error::from(error).context(words));
+            }
+            (None, Some(Trouble::Connections)) if begun.elapsed() + AGAIN < FIRST_SESSION => {
+                tokio::time::sleep(AGAIN).await;
+            }
+            (None, Some(Trouble::Connections)) => return Err(error.into()),
+            (None, _) => return Ok(()),
         }
-        if begun.elapsed() + AGAIN >= FIRST_SESSION {
-            return Err(error.into());
-        }
-        tokio::time::sleep(AGAIN).await;
     }
 }
 
-fn is_refusal(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::ConnectionRefused | ErrorKind::NotFound | ErrorKind::HostUnreachable)
+/// How a server refused to be reached, or how all of a list did.
+fn refusal(error: &db::Error) -> Option<ErrorKind> {
+    let db::Error::Unavailable { source: sqlx::Error::Io(refused), .. } = error else { return None };
+    let refusals = [
+        ErrorKind::ConnectionRefused,
+        ErrorKind::NotFound,
+        ErrorKind::HostUnreachable,
+        ErrorKind::NotConnected,
+    ];
+    Some(refused.kind()).filter(|kind| refusals.contains(kind))
 }
 
 /// `USER@HOST:PORT/DATABASE`, with a socket's directory for the host where there is one, and all hosts of a list: everything
@@ -189,6 +202,15 @@ pub(crate) fn display_address(hosts: &Hosts) -> String {
     let places: Vec<String> = hosts.iter().map(place).collect();
     let user = hosts.first().get_username();
     format!("{user}@{}/{}", places.join(","), hosts.first().get_database().unwrap_or(user))
+}
+
+/// The ranges of `LISTEN_SHARD_URLS` with addresses in place of URLs; `None` where they cannot be read.
+pub(crate) fn display_ranges(urls: &str) -> Option<String> {
+    let shown = parts(urls).into_iter().map(|part| {
+        let (range, url) = part.split_once('=').filter(|(range, _)| numbers(range).is_some())?;
+        Some(format!("{}={}", range.trim(), display_address(&read_or(url).ok()?.0)))
+    });
+    Some(shown.collect::<Option<Vec<_>>>()?.join(","))
 }
 
 /// Says in the log what was left out.
@@ -351,6 +373,18 @@ mod tests {
             "{shown:?}"
         );
         assert_eq!(ignored, Vec::<String>::new());
+    }
+
+    #[test]
+    fn shard_urls_are_shown_without_passwords() {
+        let urls = "0-1=postgresql://ada:geheim@h1:5432,h2:6/listen?sslmode=disable, 2-3=postgresql://ada:geheim@h3/listen";
+        assert_eq!(
+            display_ranges(urls).as_deref(),
+            Some("0-1=ada@h1:5432,h2:6/listen,2-3=ada@h3:5432/listen")
+        );
+        for wrong in ["ada:geheim", "0=mysql://ada:geheim@h1/listen", "geheim=postgresql://h1/listen"] {
+            assert_eq!(display_ranges(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::{
     process::ExitCode,
 };
 
-use db::Trouble;
+use db::{Shard, Trouble};
 
 /// Why a command ends with a code of its own.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +61,15 @@ pub(crate) fn in_one_line(error: &anyhow::Error) -> String {
     match causes::next_step(error) {
         Some(step) => format!("{words}; {step}"),
         None => words,
+    }
+}
+
+/// An error with the shard that it is of, where there are several and it does not say so itself.
+pub(crate) fn of_shard(error: anyhow::Error, shard: Shard) -> anyhow::Error {
+    let (name, words) = (format!("shard {shard}"), error.to_string());
+    match shard.is_only() || words.contains(&name) {
+        true => error,
+        false => error.context(format!("{name}: {words}")),
     }
 }
 
@@ -137,6 +146,18 @@ mod tests {
         assert_eq!(code(&away()), UNAVAILABLE);
         assert_eq!(code(&away().context("a replay goes on")), UNAVAILABLE);
         assert_eq!(code(&away().context(Exit::Unseen("it was begun".to_owned()))), 1);
+    }
+
+    #[test]
+    fn error_of_a_shard_names_it_once_and_keeps_its_code() {
+        let away = || anyhow::Error::from(Exit::Unavailable("nobody answers".to_owned()));
+        let of = |number| Shard { number, of: 4 };
+        let named = of_shard(of_shard(away(), of(2)), of(2));
+        assert_eq!(
+            (in_one_line(&named), code(&named)),
+            ("shard 2 of 4: nobody answers".to_owned(), UNAVAILABLE)
+        );
+        assert_eq!(in_one_line(&of_shard(away(), Shard::default())), "nobody answers");
     }
 
     #[test]

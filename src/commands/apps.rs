@@ -138,9 +138,6 @@ async fn list(
 ) -> anyhow::Result<()> {
     let before = paging.position()?;
     let mut found = lists::apps::<anyhow::Error>(shards, user, before.as_ref(), paging.limit + 1).await?;
-    if let (Some(user), [shard], true) = (user, shards, found.rows.is_empty()) {
-        must_exist(shard, user).await?;
-    }
     let next = found.cut(paging.limit).map(|app| cursor(app.created_at, &app.id));
     if as_json {
         table::print_page("apps", found.rows.iter().map(to_json).collect(), next.as_deref())?;

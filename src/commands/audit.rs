@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use operations::{ActionFilter, ActionView, IdKind};
+use operations::{ACTIONS, ActionFilter, ActionView, IdKind, action_name, actions_named};
 
 use super::{
     ids,
@@ -31,10 +31,10 @@ enum Verb {
         /// Name of the operator.
         #[arg(long, value_name = "NAME")]
         operator: Option<String>,
-        /// replay, discard (a dismissal), run_now, cancel, pause, resume, recount, bulk_replay, bulk_run_now, bulk_cancel, bulk_discard,
-        /// pause_bulk, resume_bulk, cancel_bulk, enable_webhook, recover_webhook, redeliver_webhook, try_webhook_now, delete_user, export_user,
-        /// switch_off_app or switch_on_app.
-        #[arg(long)]
+        /// Name of the action: replay, dismiss, run_now or cancel, for one job or for many; bulk_replay, bulk_dismiss, bulk_run_now or
+        /// bulk_cancel, for many; pause, resume, recount, pause_bulk, resume_bulk, cancel_bulk, enable_webhook, recover_webhook,
+        /// redeliver_webhook, try_webhook_now, delete_user, export_user, switch_off_app or switch_on_app.
+        #[arg(long, value_name = "NAME", value_parser = known)]
         action: Option<String>,
         /// Id of the job.
         #[arg(long, value_name = "ID")]
@@ -84,7 +84,7 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
         vec![
             ago(action.created_at, now),
             action.operator.clone(),
-            action.action.clone(),
+            action_name(&action.action).to_owned(),
             on(action),
             from(action),
             action.reason.clone(),
@@ -99,8 +99,20 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
 pub(crate) const COLUMNS: [Column; 6] =
     [word("age", 2), word("operator", 3), word("action", 1), id("on", 0), text("from", 5), text("reason", 4)];
 
+/// What it was done to. What was done to all of a shard says which.
 fn on(action: &ActionView) -> String {
-    action.job_id.clone().or_else(|| action.subject.clone()).unwrap_or_default()
+    let on = action.job_id.clone().or_else(|| action.subject.clone()).unwrap_or_default();
+    match action.shard.filter(|_| action.user_id.is_empty()) {
+        Some(shard) => format!("{on} (shard {shard})").trim_start().to_owned(),
+        None => on,
+    }
+}
+
+fn known(name: &str) -> Result<String, String> {
+    match actions_named(name).is_empty() {
+        false => Ok(name.to_owned()),
+        true => Err(format!("not an action: one of {}", ACTIONS.map(action_name).join(", "))),
+    }
 }
 
 fn from(action: &ActionView) -> String {

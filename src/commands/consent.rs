@@ -11,7 +11,7 @@ use crate::exit::Exit;
 /// Who changes something, and why: recorded with the change.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Cause {
-    /// Reason, recorded with the action; must hold nothing that a user said.
+    /// Reason, in 3 to 500 characters, recorded with the action; must hold nothing that a user said.
     #[arg(long, value_name = "WORDS", value_parser = reason)]
     pub(crate) reason: String,
     /// Operator, recorded with the action; required where USER is not set.

@@ -4,32 +4,34 @@ mod clock;
 mod engines;
 mod processes;
 mod secrets;
+mod server;
 mod sessions;
 mod tasks;
+
+pub(super) use self::engines::hands_over;
 
 use std::{process::ExitCode, time::Duration};
 
 use clap::Args;
-use db::{ENCODING, Shard};
+use db::{Shard, Trouble};
+use ledger::Shards;
 use operations::{Examination, Operations, SealedSecrets, Workers};
 use serde_json::{Value, json};
+use sqlx::postgres::PgConnectOptions;
 use tokio::time::Instant;
 
 use super::{
     stdout::{plain, say},
-    table::{CommonArgs, print_json, there, wrapped},
+    table::{CommonArgs, print_json, wrapped},
 };
 use crate::{
     alerts,
     config::TasksConfig,
-    connections::{Limits, most_open_files},
-    database,
-    exit::in_one_line,
+    connections::most_open_files,
+    database::{self, is_there},
+    exit::{Exit, in_one_line},
     schema::refuse_others,
 };
-
-/// As many connections as a process keeps by default.
-const ENOUGH: usize = 1_024;
 
 /// Examine a deployment: schema, settings, clocks, workers, blocking transactions.
 #[derive(Args, Debug)]
@@ -75,39 +77,66 @@ struct Near {
     shards: Option<i64>,
 }
 
+/// What a remark is about.
+#[derive(Clone, Debug, PartialEq)]
+enum Of {
+    /// All shards, or the only one.
+    All,
+    /// A database in which there may be several shards.
+    Server(String),
+    Shard(Shard),
+}
+
+/// The remarks about one shard, and about the database that it may share with others.
+struct Seen {
+    of_server: Vec<Remark>,
+    of_shard: Vec<Remark>,
+}
+
 /// Examines and prints; 1 when something is broken, 0 with warnings.
 ///
 /// # Errors
-/// When the database does not answer.
+/// When the database does not answer, or refuses a session.
 pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
-    let mut remarks = Vec::new();
     let shards = doctor.common.shards()?;
     let ledgers = doctor.common.chosen_of(&shards)?;
-    if let Err(error) = refuse_others(&shards).await {
-        remarks.push((None, remark("shards", Level::Failure, error.to_string())));
+    let mut remarks = Vec::new();
+    let others = refuse_others(&shards).await;
+    if let Err(error) = &others {
+        remarks.push((Of::All, remark("shards", Level::Failure, error.to_string())));
     }
+    let queue = tasks::queue(&doctor.tasks).await;
     for ledger in &ledgers {
         let shard = ledger.db().shard();
-        if shard.is_only() {
-            remarks.extend(
-                examine(&there(ledger).await?, &doctor, None).await?.into_iter().map(|remark| (None, remark)),
-            );
-            continue;
-        }
-        // A shard that does not answer is a finding: the others are examined all the same.
-        let found = match there(ledger).await {
-            Ok(operations) => {
-                examine(&operations, &doctor, Some(database::shards_on_server_of(&operations, &shards))).await
+        match examine(ledger, &doctor, &shards, &queue).await {
+            Ok(seen) if shard.is_only() => {
+                let seen = seen.of_server.into_iter().chain(seen.of_shard);
+                remarks.extend(seen.map(|remark| (Of::All, remark)));
             }
-            Err(away) => Err(away),
-        };
-        let found = found.unwrap_or_else(|away| vec![remark("database", Level::Failure, in_one_line(&away))]);
-        remarks.extend(found.into_iter().map(|remark| (Some(shard), remark)));
+            Ok(seen) => {
+                let address = PgConnectOptions::clone(&ledger.db().pool().connect_options());
+                let server = Of::Server(database::display_address(&address.into()));
+                if remarks.iter().all(|(of, _)| *of != server) {
+                    remarks.extend(seen.of_server.into_iter().map(|remark| (server.clone(), remark)));
+                }
+                remarks.extend(seen.of_shard.into_iter().map(|remark| (Of::Shard(shard), remark)));
+            }
+            // It was said above.
+            Err(_) if shard.is_only() && others.is_err() => {}
+            Err(error) if shard.is_only() => return Err(unavailable(error)),
+            // A shard that does not answer is a finding: the others are examined all the same.
+            Err(away) => {
+                remarks.push((Of::Shard(shard), remark("database", Level::Failure, in_one_line(&away))));
+            }
+        }
     }
+    remarks.extend(queue.into_iter().map(|remark| (Of::All, remark)));
+    // Remarks about all shards come first.
+    remarks.sort_by_key(|(of, _)| *of != Of::All);
     let broken = remarks.iter().any(|(_, remark)| remark.level == Level::Failure);
     match doctor.common.json {
         true => {
-            let checks = remarks.iter().map(|(shard, remark)| to_json(*shard, remark)).collect::<Value>();
+            let checks = remarks.iter().map(|(of, remark)| to_json(of, remark)).collect::<Value>();
             print_json(&json!({ "ok": !broken, "checks": checks }))
         }
         false => print(&remarks),
@@ -115,13 +144,27 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
     Ok(if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn print(remarks: &[(Option<Shard>, Remark)]) -> anyhow::Result<()> {
-    let mut last = None;
-    for (shard, remark) in remarks {
-        if let Some(shard) = shard.filter(|shard| Some(*shard) != last) {
-            last = Some(shard);
-            say!("shard {shard}")?;
+/// A database that refuses a session was not examined, like one that does not answer: the same exit code.
+fn unavailable(error: anyhow::Error) -> anyhow::Error {
+    let trouble = error.downcast_ref::<db::Error>().and_then(db::Error::trouble);
+    match trouble {
+        Some(Trouble::Credentials | Trouble::NoDatabase) => {
+            let words = error.to_string();
+            error.context(Exit::Unavailable(words))
         }
+        _ => error,
+    }
+}
+
+fn print(remarks: &[(Of, Remark)]) -> anyhow::Result<()> {
+    let mut last = &Of::All;
+    for (of, remark) in remarks {
+        match of {
+            Of::Server(address) if of != last => say!("database {address}")?,
+            Of::Shard(shard) if of != last => say!("shard {shard}")?,
+            _ => {}
+        }
+        last = of;
         let mark = match remark.level {
             Level::Fine => "✓",
             Level::Warning => "!",
@@ -132,24 +175,33 @@ fn print(remarks: &[(Option<Shard>, Remark)]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is to be said of one database; `shards`, as of [`Near`].
+/// What is to be said of a shard once its server is there; `queue`: what was said of the task queue.
 async fn examine(
     operations: &Operations,
     doctor: &Doctor,
-    shards: Option<i64>,
-) -> anyhow::Result<Vec<Remark>> {
+    shards: &Shards,
+    queue: &[Remark],
+) -> anyhow::Result<Seen> {
+    is_there(operations).await?;
     let found = operations.examine().await?;
     let migrated = found.missing_migrations.is_empty();
     let workers = if migrated { operations.workers().await? } else { Workers::default() };
-    let near = Near { shards, ..look_near(operations, migrated, doctor.common.has_secrets_key()).await? };
-    let mut remarks = judge(&found, &workers, &near);
+    let on_server = database::shards_on_server_of(operations, shards);
+    let near = Near {
+        shards: (!operations.db().shard().is_only()).then_some(on_server),
+        ..look_near(operations, migrated, doctor.common.has_secrets_key()).await?
+    };
+    let mut seen = judge(&found, &workers, &near);
     if migrated {
-        remarks.extend(engines::dispatch(&workers));
-        remarks.extend(engines::engines(&operations.model_servers().await?, &workers));
-        let hands_over = engines::hands_over(&workers);
-        remarks.extend(tasks::tasks(&doctor.tasks, operations, hands_over).await?);
+        seen.of_shard.extend(engines::dispatch(&workers));
+        seen.of_shard.extend(engines::engines(&operations.model_servers().await?, &workers));
+        // In another mode nothing is handed over: a queued job waits for a slot, and for no task.
+        if !queue.is_empty() && hands_over(&workers) {
+            let is_broken = queue.iter().any(|remark| remark.level == Level::Failure);
+            seen.of_shard.push(tasks::handed(operations.outbox().oldest_unhanded().await?, is_broken));
+        }
     }
-    Ok(remarks)
+    Ok(seen)
 }
 
 /// The clock is read in the middle of a round trip; the fastest of five counts.
@@ -192,21 +244,12 @@ async fn read_alerts(operations: &Operations) -> anyhow::Result<Vec<String>> {
 }
 
 /// What the facts mean. Pure.
-fn judge(found: &Examination, workers: &Workers, near: &Near) -> Vec<Remark> {
-    let mut remarks = vec![
-        database(&found.server, near.round_trip),
-        encoding(&found.encoding),
-        writes(found.writes),
-        schema(found),
-        settings(found),
-        clock::clock(near.skew),
-        connections(found),
-        open_files(near.open_files),
-    ];
-    if found.missing_migrations.is_empty() {
-        remarks.extend([
+fn judge(found: &Examination, workers: &Workers, near: &Near) -> Seen {
+    let migrated = found.missing_migrations.is_empty();
+    let mut of_shard = vec![schema(found)];
+    if migrated {
+        of_shard.extend([
             processes::processes(found, workers),
-            sessions::sessions(found, workers, near.shards),
             queues(near),
             waiting(near),
             counted("leases", found.unwatched_leases, "leases ran out over a minute ago and no process watches them: start a process with the role worker or reconciler"),
@@ -214,54 +257,12 @@ fn judge(found: &Examination, workers: &Workers, near: &Near) -> Vec<Remark> {
             processes::rounds(found, workers),
         ]);
     }
-    remarks.extend(near.secrets.map(|(found, has_key)| secrets::secrets(found, has_key)));
-    remarks.extend([transactions(found), locks(found), bloat(found)]);
-    remarks
+    of_shard.extend(near.secrets.map(|(found, has_key)| secrets::secrets(found, has_key)));
+    Seen { of_server: server::server(found, workers, near), of_shard }
 }
 
 fn remark(name: &'static str, level: Level, words: String) -> Remark {
     Remark { name, level, words }
-}
-
-fn database(version: &str, round_trip: Duration) -> Remark {
-    let words = format!("PostgreSQL {version}, a round trip takes {:.1} ms", round_trip.as_secs_f64() * 1e3);
-    let major = version.split(|c: char| !c.is_ascii_digit()).next().and_then(|major| major.parse().ok());
-    match major.is_some_and(|major: u32| major < embedded::OLDEST_MAJOR) {
-        false => remark("database", Level::Fine, words),
-        true => {
-            let oldest = embedded::OLDEST_MAJOR;
-            let words =
-                format!("{words}; versions before {oldest} are not tested with listen: upgrade the server");
-            remark("database", Level::Warning, words)
-        }
-    }
-}
-
-fn encoding(found: &str) -> Remark {
-    match found == ENCODING {
-        true => remark("encoding", Level::Fine, format!("texts are stored as {found}")),
-        false => remark(
-            "encoding",
-            Level::Failure,
-            format!(
-                "texts are stored as {found}, so some are refused and searches miss words: dump the database, and restore \
-                 it into one that was made with `create database … encoding 'UTF8' template template0`"
-            ),
-        ),
-    }
-}
-
-fn writes(accepts: bool) -> Remark {
-    match accepts {
-        true => remark("writes", Level::Fine, "are accepted".to_owned()),
-        false => remark(
-            "writes",
-            Level::Failure,
-            "are refused, so nothing is stored and nothing processed: the server is a standby, or \
-             default_transaction_read_only is on, which providers set when its disk is full"
-                .to_owned(),
-        ),
-    }
 }
 
 fn schema(found: &Examination) -> Remark {
@@ -280,45 +281,6 @@ fn schema(found: &Examination) -> Remark {
             "schema",
             Level::Failure,
             format!("lacks {} migrations: run `listen migrate`", missing.len()),
-        ),
-    }
-}
-
-fn settings(found: &Examination) -> Remark {
-    match found.unsafe_settings.as_slice() {
-        [] => remark("durability", Level::Fine, "what is committed survives a crash".to_owned()),
-        off => remark(
-            "durability",
-            Level::Warning,
-            format!("{}: a crash of the server may lose what was committed", off.join(", ")),
-        ),
-    }
-}
-
-fn connections(found: &Examination) -> Remark {
-    let (used, most) = found.connections;
-    let level = if used * 10 > most * 9 {
-        Level::Failure
-    } else if used * 10 > most * 7 {
-        Level::Warning
-    } else {
-        Level::Fine
-    };
-    remark("connections", level, format!("{used} of {most} in use"))
-}
-
-/// Each connection to the public address is an open file.
-fn open_files(files: u64) -> Remark {
-    let keeps = Limits::public(Limits { all: ENOUGH, per_address: ENOUGH }, files, 0).all;
-    match keeps < ENOUGH {
-        false => remark("open files", Level::Fine, "a process started from here may open enough".to_owned()),
-        true => remark(
-            "open files",
-            Level::Warning,
-            format!(
-                "a process started from here may open {files}, enough for {keeps} connections: raise it to 4096 \
-                 (`ulimit -Hn`, `LimitNOFILE=`)"
-            ),
         ),
     }
 }
@@ -348,83 +310,20 @@ fn counted(name: &'static str, count: i64, words: &str) -> Remark {
     }
 }
 
-fn transactions(found: &Examination) -> Remark {
-    let mut words: Vec<String> = found
-        .old_transactions
-        .iter()
-        .map(|old| format!("pid {} {} is {} for {:.0} s", old.pid, old.application, old.state, old.seconds))
-        .collect();
-    words.extend(found.holding_back.iter().cloned());
-    let unseen = found.blind_role.as_ref().map(|role| {
-        format!("those of other roles are not seen, nor by ListenVacuumHeldBack: `grant pg_read_all_stats to {role}`")
-    });
-    let seen = (!words.is_empty()).then(|| {
-        format!("hold back vacuum: {}; `select pg_terminate_backend(pid)` ends one", words.join(", "))
-    });
-    match [seen, unseen].into_iter().flatten().collect::<Vec<_>>().as_slice() {
-        [] => remark("transactions", Level::Fine, "none is old enough to hold back vacuum".to_owned()),
-        told => remark("transactions", Level::Warning, told.join("; ")),
-    }
-}
-
-fn locks(found: &Examination) -> Remark {
-    let level = if found.waiting_for_locks > 0 { Level::Warning } else { Level::Fine };
-    remark("locks", level, format!("{} sessions wait for one longer than 5 s", found.waiting_for_locks))
-}
-
-fn bloat(found: &Examination) -> Remark {
-    let tables: Vec<String> = found
-        .bloated
-        .iter()
-        .map(|(table, share)| format!("{table} {share:.1} dead rows per live one"))
-        .collect();
-    match tables.as_slice() {
-        [] => remark("vacuum", Level::Fine, "keeps up".to_owned()),
-        tables => remark("vacuum", Level::Warning, format!("falls behind: {}", tables.join(", "))),
-    }
-}
-
-fn to_json(shard: Option<Shard>, remark: &Remark) -> Value {
+fn to_json(of: &Of, remark: &Remark) -> Value {
     let level = match remark.level {
         Level::Fine => "ok",
         Level::Warning => "warning",
         Level::Failure => "failure",
     };
     let mut check = json!({ "check": remark.name, "level": level, "words": remark.words });
-    if let (Some(shard), Some(fields)) = (shard, check.as_object_mut()) {
-        fields.insert("shard".to_owned(), json!(shard.number));
+    let whose = match of {
+        Of::All => None,
+        Of::Server(address) => Some(("database", json!(address))),
+        Of::Shard(shard) => Some(("shard", json!(shard.number))),
+    };
+    if let (Some((name, value)), Some(fields)) = (whose, check.as_object_mut()) {
+        fields.insert(name.to_owned(), value);
     }
     check
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn doctor_warns_of_a_server_older_than_the_oldest_tested_version() {
-        let level = |version| database(version, Duration::ZERO).level;
-        assert_eq!(level("13.23"), Level::Warning);
-        assert_eq!(level("14.0"), Level::Fine);
-        assert_eq!(level("18.4 (Debian 18.4-1.pgdg130+1)"), Level::Fine);
-        assert_eq!(level("19devel"), Level::Fine);
-    }
-
-    #[test]
-    fn doctor_names_a_file_limit_too_small_for_the_connections() {
-        let small = open_files(1_024);
-        assert_eq!(small.level, Level::Warning);
-        assert!(small.words.contains("1024") && small.words.contains("768 connections"), "{}", small.words);
-        assert_eq!(open_files(4_096).level, Level::Fine);
-        assert_eq!(open_files(u64::MAX).level, Level::Fine);
-    }
-
-    #[test]
-    fn doctor_does_not_deny_long_transactions_it_cannot_see() {
-        let seeing = processes::tests::found();
-        assert_eq!(transactions(&seeing).level, Level::Fine);
-        let blind = transactions(&Examination { blind_role: Some("listen".to_owned()), ..seeing });
-        assert_eq!(blind.level, Level::Warning);
-        assert!(blind.words.contains("`grant pg_read_all_stats to listen`"), "{}", blind.words);
-    }
 }

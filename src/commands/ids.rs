@@ -8,8 +8,11 @@ use ledger::Shards;
 use operations::{IdKind, Operations};
 use records::UserId;
 
-use super::table::{CommonArgs, there};
-use crate::exit::Exit;
+use super::{
+    table::{CommonArgs, there},
+    users::must_exist,
+};
+use crate::exit::{Exit, of_shard};
 
 /// So many candidates are named.
 const NAMED: i64 = 6;
@@ -55,7 +58,7 @@ async fn place_among(
     let all: Vec<Operations> = shards.iter().map(Operations::new).collect();
     let (answers, mut found) = (join_all(all.iter().map(has)).await, Vec::new());
     for (operations, has) in all.into_iter().zip(answers) {
-        match has? {
+        match has.map_err(|error| of_shard(error.into(), operations.db().shard()))? {
             (true, _) => return Ok(operations),
             (false, true) => found.push(operations),
             (false, false) => {}
@@ -91,31 +94,30 @@ pub(crate) async fn jobs(common: &CommonArgs, typed: &[String]) -> anyhow::Resul
     Ok(found)
 }
 
-/// The shards that a list or an order goes through: that of the user who is named; else that of `--shard`, or all.
+/// The shards that an order goes through: that of the user who is named by their whole id; else that of `--shard`, or all.
 ///
 /// # Errors
-/// As [`place`].
+/// As [`place`], and when there is no such user.
 pub(crate) async fn shards_of(common: &CommonArgs, user: Option<&str>) -> anyhow::Result<Vec<Operations>> {
-    match user {
-        Some(user) => Ok(vec![place(common, IdKind::User, user).await?]),
-        None => common.chosen(),
-    }
+    let Some(user) = user else { return common.chosen() };
+    let shard = place(common, IdKind::User, user).await?;
+    must_exist(&shard, &UserId::new(user)).await?;
+    Ok(vec![shard])
 }
 
-/// The same, with that user's whole id.
+/// The shards that a list goes through, and the user who is named, perhaps by an end of their id.
 ///
 /// # Errors
-/// As [`place`] and [`whole`].
+/// As [`place`] and [`whole`], and when there is no such user.
 pub(crate) async fn shards_and_user(
     common: &CommonArgs,
     typed: Option<&str>,
 ) -> anyhow::Result<(Vec<Operations>, Option<UserId>)> {
-    let shards = shards_of(common, typed).await?;
-    let user = match (shards.as_slice(), typed) {
-        ([shard], Some(typed)) => Some(user(shard, typed).await?),
-        _ => None,
-    };
-    Ok((shards, user))
+    let Some(typed) = typed else { return Ok((common.chosen()?, None)) };
+    let shard = place(common, IdKind::User, typed).await?;
+    let user = user(&shard, typed).await?;
+    must_exist(&shard, &user).await?;
+    Ok((vec![shard], Some(user)))
 }
 
 /// The id that is `typed`, or that alone begins or ends so; what finds nothing is returned as it is, and what it was for
@@ -151,15 +153,4 @@ pub(crate) async fn whole(
 /// As [`whole`].
 pub(crate) async fn user(operations: &Operations, typed: &str) -> anyhow::Result<UserId> {
     Ok(UserId::new(whole(operations, IdKind::User, None, typed).await?))
-}
-
-/// The user that is meant, where one is.
-///
-/// # Errors
-/// As [`whole`].
-pub(crate) async fn any_user(operations: &Operations, typed: Option<&str>) -> anyhow::Result<Option<UserId>> {
-    match typed {
-        Some(typed) => user(operations, typed).await.map(Some),
-        None => Ok(None),
-    }
 }

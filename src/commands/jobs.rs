@@ -65,12 +65,15 @@ enum Verb {
 /// Runs one verb: of a job where it is, of many in every shard.
 ///
 /// # Errors
-/// When the database does not answer, there is no such job, or its state refuses.
+/// When the database does not answer, there is no such job or user, or its state refuses.
 pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
     let (common, as_json) = (&jobs.common, jobs.common.json);
     let of_user = async |which: &Which| ids::shards_of(common, which.user.as_deref()).await;
     match jobs.verb {
-        Verb::List(list) => list::run(&of_user(&list.which).await?, &list, as_json).await?,
+        Verb::List(list) => {
+            let (shards, user) = ids::shards_and_user(common, list.which.user.as_deref()).await?;
+            list::run(&shards, user.as_ref(), &list, as_json).await?
+        }
         Verb::Show { id } => show::print(&page(&shard_of(common, &id).await?, &id).await?, as_json)?,
         Verb::Why { id } => why::print(&page(&shard_of(common, &id).await?, &id).await?, as_json)?,
         Verb::Watch(watch) => match &watch.id {

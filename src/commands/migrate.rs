@@ -3,17 +3,21 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use db::Migrated;
+use db::{Migrated, Shard};
 use ledger::Ledger;
 use operations::Operations;
 use serde_json::{Value, json};
 
 use super::{
+    over_shards::label,
+    stderr::note,
     stdout::say,
-    table::{CommonArgs, print_json, there},
+    table::{CommonArgs, print_json},
 };
 use crate::{
-    exit::Exit,
+    database::is_there,
+    exit::{Exit, in_one_line, is_away, of_shard},
+    over_shards::numbers,
     schema::{other_words, refuse_others},
 };
 
@@ -24,36 +28,57 @@ pub(crate) struct Migrate {
     common: CommonArgs,
 }
 
+/// Migrates all shards, or the one that was chosen.
+///
+/// # Errors
+/// When a migration fails, a schema is not this program's, or a database does not answer: those of other shards are migrated before
+/// that is said.
 pub(crate) async fn run(migrate: Migrate) -> anyhow::Result<ExitCode> {
     let shards = migrate.common.shards()?;
     let chosen = migrate.common.chosen_of(&shards)?;
     refuse_others(&shards).await?;
-    let mut schemas = Vec::new();
+    let (mut schemas, mut away) = (Vec::new(), Vec::new());
     for shard in &chosen {
-        there(shard).await?;
-        let schema = bring_up_to_date(shard).await?;
-        shard.db().close().await;
+        let number = shard.db().shard();
+        let schema = match migrated(shard).await {
+            // The others are brought up to date all the same: their processes wait for it.
+            Err(error) if chosen.len() > 1 && is_away(&error) => {
+                note!("shard {number}: {}", in_one_line(&error));
+                away.push(number.number);
+                continue;
+            }
+            migrated => migrated.map_err(|error| of_shard(error, number))?,
+        };
         if !migrate.common.json {
-            match shard.db().shard() {
-                only if only.is_only() => say!("{}", schema.words()),
-                shard => say!("shard {shard}: {}", schema.words()),
-            }?;
+            say!("{}{}", label(shard), schema.words())?;
         }
-        schemas.push(schema);
+        schemas.push((number, schema));
     }
     if migrate.common.json {
-        match (schemas.as_slice(), chosen.as_slice()) {
-            ([schema], [only]) if only.db().shard().is_only() => print_json(&schema.to_json()),
+        match schemas.as_slice() {
+            [(only, schema)] if only.is_only() => print_json(&schema.to_json()),
             _ => {
-                let of = |(shard, schema): (&Operations, &Schema)| {
-                    let (shard, of) = (shard.db().shard(), schema.to_json());
+                let of = |(shard, schema): &(Shard, Schema)| {
+                    let of = schema.to_json();
                     json!({ "shard": shard.number, "applied": of["applied"], "newer": of["newer"] })
                 };
-                print_json(&json!({ "shards": chosen.iter().zip(&schemas).map(of).collect::<Value>() }))
+                print_json(&json!({ "shards": schemas.iter().map(of).collect::<Value>() }))
             }
         }?;
     }
+    if !away.is_empty() {
+        let words = format!("not every shard was migrated: no answer from {}", numbers(&away));
+        return Err(Exit::Unavailable(words).into());
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Migrates a shard once its server is there.
+async fn migrated(shard: &Operations) -> anyhow::Result<Schema> {
+    is_there(shard).await?;
+    let schema = bring_up_to_date(shard).await?;
+    shard.db().close().await;
+    Ok(schema)
 }
 
 /// A schema that this program can work with. Migrations are identified by their versions.

@@ -8,7 +8,7 @@ pub(crate) use crate::over_shards::{AT_ONCE, Answers, label};
 use super::table::there;
 use crate::{
     commands::stderr::note,
-    exit::{in_one_line, is_away},
+    exit::{in_one_line, is_away, of_shard},
     over_shards::{self, Absence, ShardError},
 };
 
@@ -22,7 +22,11 @@ impl ShardError for anyhow::Error {
     }
 
     fn note(&self, shard: Shard) {
-        note!("shard {shard}: {}", in_one_line(self));
+        let (name, words) = (format!("shard {shard}"), in_one_line(self));
+        match words.starts_with(&name) {
+            true => note!("{words}"),
+            false => note!("{name}: {words}"),
+        }
     }
 }
 
@@ -35,5 +39,8 @@ pub(crate) async fn each<T>(
     ask: impl AsyncFn(&Operations) -> anyhow::Result<T>,
 ) -> anyhow::Result<Answers<T>> {
     let ask = &ask;
-    over_shards::each(shards, |shard| async move { ask(&shard).await }).await
+    let named = |shard: Operations| async move {
+        ask(&shard).await.map_err(|error| of_shard(error, shard.db().shard()))
+    };
+    over_shards::each(shards, named).await
 }

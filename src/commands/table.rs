@@ -16,8 +16,8 @@ use super::stdout::{plain, say};
 use crate::commands::stderr::note;
 use crate::{
     config::{self, shards::NO_COUNT},
-    database,
-    exit::Exit,
+    database::{self, is_there},
+    exit::{Exit, of_shard},
     terminal::{GLOBAL, hanging},
 };
 
@@ -106,9 +106,18 @@ impl CommonArgs {
     /// The shard of a user, once it has answered.
     ///
     /// # Errors
-    /// When no database is named, what is named is no database's URL, or no server answers there.
+    /// As [`chosen`](Self::chosen), when `--shard` names another shard than the user's, or no server answers there.
     pub(crate) async fn operations_of_user(&self, user: &UserId) -> anyhow::Result<Operations> {
-        there(&Operations::new(self.shards()?.of_user(user))).await
+        let shards = self.shards()?;
+        let own = Operations::new(shards.of_user(user));
+        let shard = own.db().shard();
+        match self.chosen_of(&shards)?.iter().any(|chosen| chosen.db().shard() == shard) {
+            true => there(&own).await,
+            false => Err(Exit::Usage(format!(
+                "{user} is of shard {shard}, which follows from the id: leave out --shard"
+            ))
+            .into()),
+        }
     }
 
     /// Whether there is a key to store secrets under.
@@ -117,13 +126,12 @@ impl CommonArgs {
     }
 }
 
-/// A shard, once its server was asked for a session.
+/// A shard, once its server gave a session. An error says which shard it is of, where there are several.
 ///
 /// # Errors
-/// When no server listens there, or none of a list accepts writes.
+/// As [`is_there`].
 pub(crate) async fn there(shard: &Operations) -> anyhow::Result<Operations> {
-    shard.db().locate().await?;
-    database::is_there(&shard.db().pool().connect_options()).await?;
+    is_there(shard).await.map_err(|error| of_shard(error, shard.db().shard()))?;
     Ok(shard.clone())
 }
 

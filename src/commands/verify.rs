@@ -12,9 +12,12 @@ use super::{
     progress,
     stderr::note,
     stdout::{plain, say},
-    table::{CommonArgs, print_json, there, wrapped},
+    table::{CommonArgs, print_json, wrapped},
 };
-use crate::exit::{Exit, in_one_line, is_away};
+use crate::{
+    database::is_there,
+    exit::{Exit, in_one_line, is_away, of_shard},
+};
 
 /// Check a live database: admissions, completions, owners, conversations, totals.
 #[derive(Args, Debug)]
@@ -27,7 +30,7 @@ pub(crate) struct Verify {
     /// Recount finished jobs first and correct their totals; needs --reason.
     #[arg(long, requires = "reason")]
     fix_totals: bool,
-    /// Reason, recorded with the recount.
+    /// Reason, in 3 to 500 characters, recorded with the recount.
     #[arg(long, value_name = "WORDS", value_parser = reason, requires = "fix_totals")]
     reason: Option<String>,
     /// Operator, recorded with the recount; required for it where USER is not set.
@@ -45,8 +48,8 @@ pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
     let (mut documents, mut is_clean, mut away) = (Vec::new(), true, Vec::new());
     for ledger in &ledgers {
         let shard = ledger.db().shard();
-        let found = match there(ledger).await {
-            Ok(operations) => examine(&operations, &verify).await,
+        let found = match is_there(ledger).await {
+            Ok(()) => examine(ledger, &verify).await,
             Err(error) => Err(error),
         };
         let (findings, recounted) = match found {
@@ -57,7 +60,7 @@ pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
                 away.push(shard.number.to_string());
                 continue;
             }
-            found => found?,
+            found => found.map_err(|error| of_shard(error, shard))?,
         };
         let ok = findings.iter().all(|finding| finding.offenders.is_empty());
         is_clean &= ok;

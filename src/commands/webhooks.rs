@@ -20,7 +20,6 @@ use super::{
     stdout::say,
     table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
     times::{age, ago, time},
-    users::must_exist,
 };
 use crate::{exit::Exit, lists};
 
@@ -144,9 +143,6 @@ async fn list(
     as_json: bool,
 ) -> anyhow::Result<()> {
     let mut found = lists::endpoints::<anyhow::Error>(shards, user, paging.rows()?).await?;
-    if let (Some(user), [shard], true) = (user, shards, found.rows.is_empty()) {
-        must_exist(shard, user).await?;
-    }
     let (views, next) = paging.page(std::mem::take(&mut found.rows))?;
     if as_json {
         table::print_page("endpoints", views.iter().map(to_json).collect(), next.as_deref())?;

@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use clap::{Arg, ArgMatches, Command, parser::ValueSource};
 
 use super::shown;
-use crate::telemetry::DEFAULT_LOG;
+use crate::{database::display_ranges, telemetry::DEFAULT_LOG};
 
 /// A setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +45,7 @@ fn setting(arg: &Arg, matches: &ArgMatches, file: &toml::Table) -> Setting {
     });
     let value = raw.filter(|value| !value.is_empty()).map(|value| match id {
         "database_url" => shown(Some(&value)).unwrap_or_else(|| SET.to_owned()),
+        "shard_urls" => display_ranges(&value).unwrap_or_else(|| SET.to_owned()),
         _ if arg.is_hide_env_values_set() || has_password(id, &value) => SET.to_owned(),
         _ => value,
     });
@@ -103,6 +104,8 @@ mod tests {
         assert_eq!(of(&found, "openai_base_url"), (Some(SET.to_owned()), "flag"));
         let found = settings(&["--database-url=postgres://ana:secret@db.example/listen"], "");
         assert_eq!(of(&found, "database_url").0.unwrap(), "ana@db.example:5432/listen");
+        let found = settings(&["--shard-urls=0-1=postgres://ana:secret@db.example/listen"], "");
+        assert_eq!(of(&found, "shard_urls").0.unwrap(), "0-1=ana@db.example:5432/listen");
     }
 
     #[test]

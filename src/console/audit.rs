@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::{extract::State, response::Response};
 use job::Timestamp;
-use operations::{ActionFilter, ActionView};
+use operations::{ACTIONS, ActionFilter, ActionView, action_name};
 use serde::Deserialize;
 
 use super::{
@@ -20,41 +20,6 @@ use crate::lists;
 
 /// Actions on a page.
 const PAGE: i64 = 50;
-
-/// What operators do, by the names under which it is recorded.
-const ACTIONS: [&str; 22] = [
-    "replay",
-    "discard",
-    "run_now",
-    "cancel",
-    "pause",
-    "resume",
-    "recount",
-    "bulk_replay",
-    "bulk_run_now",
-    "bulk_cancel",
-    "bulk_discard",
-    "pause_bulk",
-    "resume_bulk",
-    "cancel_bulk",
-    "enable_webhook",
-    "recover_webhook",
-    "redeliver_webhook",
-    "try_webhook_now",
-    "delete_user",
-    "export_user",
-    "switch_off_app",
-    "switch_on_app",
-];
-
-/// An action as pages call it: `discard` is its name from before.
-fn shown(action: &str) -> &str {
-    match action {
-        "discard" => "dismiss",
-        "bulk_discard" => "bulk_dismiss",
-        _ => action,
-    }
-}
 
 /// A filter and a place, as the address says them.
 #[derive(Debug, Default, Deserialize)]
@@ -90,7 +55,7 @@ impl Line {
         change.extend(view.detail.as_deref());
         Self {
             at: Moment::new(view.created_at, now),
-            action: shown(&view.action).to_owned(),
+            action: action_name(&view.action).to_owned(),
             operator: view.operator.clone(),
             reason: view.reason.clone(),
             job: view.job_id.clone(),
@@ -145,7 +110,7 @@ pub(super) async fn list(
         frame: Frame::of(visitor, "audit", "Audit"),
         without: without(found.away),
         which,
-        actions: ACTIONS.map(|action| (action, shown(action))).into(),
+        actions: ACTIONS.map(|action| (action, action_name(action))).into(),
         lines: found.rows.iter().map(|view| Line::new(view, found.now)).collect(),
         next,
     }))

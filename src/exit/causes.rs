@@ -53,32 +53,36 @@ pub(super) fn next_step(error: &anyhow::Error) -> Option<&'static str> {
 fn about(trouble: Trouble) -> &'static str {
     match trouble {
         Trouble::Unreachable => {
-            "is the server up, and at the address in DATABASE_URL (or --database-url)? `listen config` shows which, \
-             `pg_isready -d \"$DATABASE_URL\"` asks it"
+            "is the server up, and at the address in DATABASE_URL (or --database-url), of shards in LISTEN_SHARD_URLS? \
+             `listen config` shows which, `pg_isready -d URL` asks it"
         }
-        Trouble::Encryption => "the server is there; check `sslmode` and the certificates in DATABASE_URL",
+        Trouble::Encryption => {
+            "the server is there; check `sslmode` and the certificates in DATABASE_URL, of shards in LISTEN_SHARD_URLS"
+        }
         Trouble::Credentials => {
-            "the server is up and lets this user not in: check user and password in DATABASE_URL"
+            "the server is up and lets this user not in: check user and password in DATABASE_URL, of shards in \
+             LISTEN_SHARD_URLS"
         }
         Trouble::NoDatabase => {
-            "the server is up and has no such database: create it, or check the name in DATABASE_URL"
+            "the server is up and has no such database: create it, or check the name in DATABASE_URL, of shards in \
+             LISTEN_SHARD_URLS"
         }
         Trouble::Schema => {
             "the schema is not this program's: run `listen migrate`; if it had been migrated, see first whether the user's \
              `search_path` still names the schema of its tables"
         }
         Trouble::Rights => {
-            "do the tables belong to the user in DATABASE_URL? Restore and migrate as that user, or hand over what another one \
+            "do the tables belong to the user of its URL? Restore and migrate as that user, or hand over what another one \
              made (`alter table … owner to …`). A view of PostgreSQL's own, pg_…, is given back by `grant select`"
         }
         Trouble::Pooler => {
             "a pooler in front of the server hands every transaction to another session: let it keep sessions (PgBouncer: \
-             pool_mode = session), or name the server itself in DATABASE_URL"
+             pool_mode = session), or name the server itself in its URL"
         }
         Trouble::Connections => "the server has no connection left: raise max_connections, or end some",
         Trouble::Sessions => {
-            "is the server up, and at the address in DATABASE_URL (or --database-url)? `listen config` shows which, \
-             `pg_isready -d \"$DATABASE_URL\"` asks it; one that is up may have no connection left: raise \
+            "is the server up, and at the address in DATABASE_URL (or --database-url), of shards in LISTEN_SHARD_URLS? \
+             `listen config` shows which, `pg_isready -d URL` asks it; one that is up may have no connection left: raise \
              max_connections, or end some"
         }
     }

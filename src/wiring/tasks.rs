@@ -87,7 +87,8 @@ impl App {
             for runs in &parts.runs {
                 tasks.spawn(runs.clone().run(lifecycle.soft.clone(), lifecycle.hard.clone()));
             }
-            if let Some(keys) = parts.keys.clone() {
+            // In another mode nothing is delivered but what was handed over before: its first token has the keys fetched.
+            if let Some(keys) = parts.keys.clone().filter(|_| parts.queue.is_some()) {
                 let stop = lifecycle.soft.clone();
                 tasks.spawn(async move { keys.keep_fresh(stop).await });
             }

@@ -7,11 +7,53 @@ use sqlx::{Postgres, QueryBuilder};
 
 use crate::Operations;
 
+/// What operators do, by the names under which it is recorded. A dismissal is recorded as `discard`, its name from before.
+pub const ACTIONS: [&str; 22] = [
+    "replay",
+    "discard",
+    "run_now",
+    "cancel",
+    "pause",
+    "resume",
+    "recount",
+    "bulk_replay",
+    "bulk_run_now",
+    "bulk_cancel",
+    "bulk_discard",
+    "pause_bulk",
+    "resume_bulk",
+    "cancel_bulk",
+    "enable_webhook",
+    "recover_webhook",
+    "redeliver_webhook",
+    "try_webhook_now",
+    "delete_user",
+    "export_user",
+    "switch_off_app",
+    "switch_on_app",
+];
+
+/// What operators call a recorded action.
+pub fn action_name(recorded: &str) -> &str {
+    match recorded {
+        "discard" => "dismiss",
+        "bulk_discard" => "bulk_dismiss",
+        _ => recorded,
+    }
+}
+
+/// The recorded actions of a name: what is done to one job is also ordered of many. None: nothing is called so.
+pub fn actions_named(name: &str) -> Vec<&'static str> {
+    let recorded = |action: &&str| *action == name || action_name(action) == name;
+    let of_many = |action: &&str| action.strip_prefix("bulk_").is_some_and(|one| recorded(&one));
+    ACTIONS.into_iter().filter(|action| recorded(action) || of_many(action)).collect()
+}
+
 /// Which actions to list. Everything that is `None` does not filter.
 #[derive(Clone, Debug, Default)]
 pub struct ActionFilter {
     pub operator: Option<String>,
-    /// Which action: `replay`, `discard`, `pause`, …
+    /// Which action, as [`actions_named`] knows it: `replay`, `dismiss`, `pause`, …
     pub action: Option<String>,
     /// On which job: (user, job).
     pub job: Option<(UserId, JobId)>,
@@ -26,8 +68,7 @@ pub struct ActionFilter {
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct ActionView {
     pub action_id: String,
-    /// `replay`, `discard`, `run_now`, `cancel`, `pause`, `resume`, `recount`, `bulk_replay`, `bulk_run_now`, `bulk_cancel`, `bulk_discard`, `pause_bulk`, `resume_bulk`,
-    /// `cancel_bulk`, `enable_webhook`, `recover_webhook`, `redeliver_webhook`, `try_webhook_now`, `delete_user`, `export_user`, `switch_off_app` or `switch_on_app`.
+    /// One of [`ACTIONS`].
     pub action: String,
     pub operator: String,
     pub reason: String,
@@ -43,6 +84,9 @@ pub struct ActionView {
     /// Counts of what was done, where the action has some.
     pub detail: Option<String>,
     pub created_at: Timestamp,
+    /// The number of its shard, where there are several.
+    #[sqlx(skip)]
+    pub shard: Option<u16>,
 }
 
 impl Operations {
@@ -55,7 +99,7 @@ impl Operations {
             query.push(" and operator = ").push_bind(operator.clone());
         }
         if let Some(action) = &filter.action {
-            query.push(" and action = ").push_bind(action.clone());
+            query.push(" and action = any(").push_bind(actions_named(action)).push(")");
         }
         if let Some((user, job)) = &filter.job {
             query.push(" and user_id = ").push_bind(user.as_str().to_owned());
@@ -74,6 +118,29 @@ impl Operations {
             query.push(", ").push_bind(id.clone()).push(")");
         }
         query.push(" order by created_at desc, action_id desc limit ").push_bind(filter.limit);
-        Ok(query.build_query_as().fetch_all(&mut *transaction).await?)
+        let mut actions: Vec<ActionView> = query.build_query_as().fetch_all(&mut *transaction).await?;
+        let shard = self.db.shard();
+        for action in &mut actions {
+            action.shard = (!shard.is_only()).then_some(shard.number);
+        }
+        Ok(actions)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn action_name_finds_orders_for_one_and_for_many() {
+        assert_eq!(actions_named("dismiss"), ["discard", "bulk_discard"]);
+        assert_eq!(actions_named("discard"), ["discard", "bulk_discard"]);
+        assert_eq!(actions_named("bulk_dismiss"), ["bulk_discard"]);
+        assert_eq!(actions_named("cancel"), ["cancel", "bulk_cancel"]);
+        assert_eq!(actions_named("pause"), ["pause"]);
+        assert_eq!(actions_named("foo"), [""; 0]);
+        for action in ACTIONS {
+            assert!(actions_named(action_name(action)).contains(&action), "{action}");
+        }
     }
 }

@@ -38,7 +38,7 @@ use db::Db;
 use ledger::Ledger;
 
 pub use apps::OperatorApp;
-pub use audit::{ActionFilter, ActionView};
+pub use audit::{ACTIONS, ActionFilter, ActionView, action_name, actions_named};
 pub use backlog::Backlog;
 pub use bulk::{
     ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView, Started, Stepped,

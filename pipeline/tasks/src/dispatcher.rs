@@ -116,7 +116,7 @@ impl Dispatcher {
         }
     }
 
-    /// 1, 2, 4 … 60 s with a fifth added or taken away, or what the queue asks for, if that is longer.
+    /// After a failure that may pass: 1, 2, 4 … 60 s with a fifth added or taken away, or what the queue asks for, if that is longer.
     fn wait(&self, tries: u32, asked: Option<Duration>) -> Duration {
         let doubled = Duration::from_secs(1 << tries.saturating_sub(1).min(6)).min(LONGEST_WAIT);
         let mut chance = self.chance.lock();

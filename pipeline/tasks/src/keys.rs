@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use parking_lot::RwLock;
+use parking_lot::{Mutex as SyncMutex, RwLock};
 use reqwest::{Client, Url, header::CACHE_CONTROL};
 use serde::Deserialize;
 use tokio::{sync::Mutex, time::Instant};
@@ -31,6 +31,9 @@ const BETWEEN_FAILURES: Duration = Duration::from_secs(2);
 /// How long before a fetch that failed is repeated without a request for it.
 const AGAIN: Duration = Duration::from_secs(30);
 
+/// How often a failure is logged that goes on.
+const LOG: Duration = Duration::from_secs(60);
+
 /// The keys of one issuer. Cheap to clone.
 #[derive(Clone)]
 pub struct Keys(Arc<Inner>);
@@ -42,6 +45,8 @@ struct Inner {
     kept: RwLock<Option<Kept>>,
     /// The last fetch that a request caused; locked while any is under way, so that it serves all requests that wait for it.
     last: Mutex<Option<Fetch>>,
+    /// When a failure was last logged.
+    logged: SyncMutex<Option<Instant>>,
 }
 
 #[derive(Clone, Copy)]
@@ -70,8 +75,8 @@ impl Keys {
     /// Keys that are at `url`; nothing is fetched yet. `None`: the process has no TLS provider.
     pub fn new(url: &Url, metrics: Metrics) -> Option<Self> {
         let http = upstream::client(url)?;
-        let (kept, last) = (RwLock::default(), Mutex::default());
-        Some(Self(Arc::new(Inner { url: url.clone(), http, metrics, kept, last })))
+        let (kept, last, logged) = (RwLock::default(), Mutex::default(), SyncMutex::default());
+        Some(Self(Arc::new(Inner { url: url.clone(), http, metrics, kept, last, logged })))
     }
 
     /// Fetches the keys at once, and again whenever they are old, until `stop`.
@@ -137,10 +142,19 @@ impl Keys {
                 true
             }
             Err(outcome) => {
-                tracing::warn!(outcome, "the keys that verify deliveries could not be fetched");
+                self.log(outcome);
                 self.0.metrics.refreshed(outcome);
                 false
             }
+        }
+    }
+
+    /// Once a minute, however often it is tried.
+    fn log(&self, outcome: &'static str) {
+        let mut logged = self.0.logged.lock();
+        if logged.is_none_or(|at| at.elapsed() >= LOG) {
+            *logged = Some(Instant::now());
+            tracing::warn!(outcome, "the keys that verify deliveries could not be fetched");
         }
     }
 

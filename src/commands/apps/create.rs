@@ -101,7 +101,7 @@ pub(super) async fn run(ledger: &Ledger, create: Create, as_json: bool) -> anyho
         &fields.mcp_url,
     ];
     for url in urls.into_iter().flatten() {
-        guard.check_url(url).map_err(|why| Exit::Usage(format!("{url}: {why}")))?;
+        guard.check_url(url).map_err(|why| Exit::Usage(format!("{url}: {why}{}", allowed(why))))?;
     }
     let token = create.token()?;
     let servers = Servers(Caller::new(guard.clone())?);
@@ -122,6 +122,16 @@ pub(super) async fn run(ledger: &Ledger, create: Create, as_json: bool) -> anyho
     match shown {
         Ok(()) => Ok(()),
         Err(error) => Err(error.context(unseen(ledger, &owner, &made.id).await)),
+    }
+}
+
+/// What lets such a URL through after all.
+fn allowed(why: outside::Refused) -> &'static str {
+    match why {
+        outside::Refused::Scheme | outside::Refused::Address => {
+            "; LISTEN_ALLOW_OUTGOING (--allow-outgoing 127.0.0.0/8) allows other addresses, those over http, too"
+        }
+        outside::Refused::Malformed | outside::Refused::Credentials => "",
     }
 }
 

@@ -58,7 +58,7 @@ pub(super) fn dispatch(workers: &Workers) -> Option<Remark> {
 }
 
 /// Whether a living process hands dispatches over to the task queue.
-pub(super) fn hands_over(workers: &Workers) -> bool {
+pub(in crate::commands) fn hands_over(workers: &Workers) -> bool {
     living(workers).any(|view| view.process.dispatch_mode == "cloud_tasks")
 }
 

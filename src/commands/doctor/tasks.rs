@@ -2,35 +2,24 @@
 
 use std::time::Duration;
 
-use ledger::Ledger;
 use outbox::Unhanded;
 use tasks::{Finding, TaskQueue, examine};
 
 use super::{Level, Remark, remark};
-use crate::{config::TasksConfig, process::install_crypto};
+use crate::{commands::jobs::several, config::TasksConfig, process::install_crypto};
 
 /// Dispatches that wait longer than this stand still.
 const STANDS_STILL: f64 = 300.0;
 
-/// What is wrong with the task queue, and, where a living process `hands_over`, with what is to be handed over; nothing is said where none is configured.
-///
-/// # Errors
-/// When the database does not answer.
-pub(super) async fn tasks(
-    config: &TasksConfig,
-    ledger: &Ledger,
-    hands_over: bool,
-) -> anyhow::Result<Vec<Remark>> {
-    if !config.has_queue() {
-        return Ok(Vec::new());
+/// As many seconds may one try take.
+const ONE_TRY: f64 = 10.0;
+
+/// What is said of the task queue; nothing where none is configured.
+pub(super) async fn queue(config: &TasksConfig) -> Vec<Remark> {
+    match config.has_queue() {
+        true => look(config).await.into_iter().map(to_remark).collect(),
+        false => Vec::new(),
     }
-    let mut remarks: Vec<Remark> = look(config).await.into_iter().map(to_remark).collect();
-    let is_broken = remarks.iter().any(|remark| remark.level == Level::Failure);
-    // In another mode nothing is handed over: a queued job waits for a slot, and for no task.
-    if hands_over {
-        remarks.push(handed(ledger.outbox().oldest_unhanded().await?, is_broken));
-    }
-    Ok(remarks)
 }
 
 async fn look(config: &TasksConfig) -> Vec<Finding> {
@@ -61,36 +50,30 @@ fn to_remark(finding: Finding) -> Remark {
 
 /// What waits to be handed over. The cause is what was found wrong with the queue; where nothing was, the commonest is a permission
 /// that only a create needs.
-fn handed(oldest: Unhanded, is_broken: bool) -> Remark {
-    match (oldest.seconds > STANDS_STILL, oldest.tries) {
-        (false, _) => remark("hand-over", Level::Fine, "what is dispatched is handed over".to_owned()),
-        (true, 0) => remark(
-            "hand-over",
-            Level::Failure,
-            format!(
-                "a dispatch has waited for {:.0} s and no process tried to hand it over: does a process with the role api or \
-                 reconciler run with LISTEN_FINALIZATION_DISPATCH_MODE=cloud_tasks?",
-                oldest.seconds
-            ),
-        ),
-        (true, tries) if is_broken => remark(
-            "hand-over",
-            Level::Failure,
-            format!(
-                "a dispatch has waited for {:.0} s and was tried {tries} times: mend what is said of the task queue first",
-                oldest.seconds
-            ),
-        ),
-        (true, tries) => remark(
-            "hand-over",
-            Level::Failure,
-            format!(
-                "a dispatch has waited for {:.0} s and was refused {tries} times: the commonest cause is that this service may not \
-                 act as LISTEN_FINALIZATION_TASKS_INVOKER_SA (grant roles/iam.serviceAccountUser on it)",
-                oldest.seconds
-            ),
-        ),
-    }
+pub(super) fn handed(Unhanded { seconds, tries }: Unhanded, is_broken: bool) -> Remark {
+    // The last try may be under way.
+    let was_refused = tries > 1 || (tries == 1 && seconds > ONE_TRY);
+    let level = match (seconds > STANDS_STILL, was_refused) {
+        (true, _) => Level::Failure,
+        (false, true) => Level::Warning,
+        (false, false) => {
+            return remark("hand-over", Level::Fine, "what is dispatched is handed over".to_owned());
+        }
+    };
+    let next = match (was_refused, is_broken) {
+        (false, _) => {
+            "no process handed it over: does a process with the role api or reconciler run with \
+             LISTEN_FINALIZATION_DISPATCH_MODE=cloud_tasks?"
+        }
+        (true, true) => "was not handed over: mend what is said of the task queue first",
+        (true, false) => {
+            "was not handed over: the logs of the processes with the role api or reconciler say what the queue answered (`the task \
+             queue refuses tasks`); the commonest cause is that this service may not act as LISTEN_FINALIZATION_TASKS_INVOKER_SA \
+             (grant roles/iam.serviceAccountUser on it)"
+        }
+    };
+    let tried = several(tries.into(), "try", "tries");
+    remark("hand-over", level, format!("a dispatch has waited for {seconds:.0} s, and after {tried} {next}"))
 }
 
 #[cfg(test)]
@@ -100,8 +83,15 @@ mod tests {
     #[test]
     fn doctor_names_why_task_dispatch_stands_still() {
         let of = |seconds, tries| handed(Unhanded { seconds, tries }, false);
-        assert_eq!(of(299.0, 4).level, Level::Fine);
-        assert!(of(301.0, 0).words.contains("no process tried"));
+        assert_eq!(
+            [of(299.0, 0).level, of(9.0, 1).level],
+            [Level::Fine, Level::Fine],
+            "a first try is under way"
+        );
+        for refused in [of(5.0, 2), of(11.0, 1), of(299.0, 4)] {
+            assert!(refused.level == Level::Warning && refused.words.contains("logs"), "{}", refused.words);
+        }
+        assert!(of(301.0, 0).words.contains("after 0 tries no process handed it over"));
         let refused = of(301.0, 9);
         assert_eq!(refused.level, Level::Failure);
         assert!(refused.words.contains("iam.serviceAccountUser"), "{}", refused.words);

@@ -97,7 +97,7 @@ pub(super) async fn many(
     }
     let look = async |shard: &Operations| {
         let dead = Some("dead_letter".to_owned());
-        let filter = JobFilter { unsettled: true, ..dismiss.which.of_order(shard, dead, 500).await? };
+        let filter = JobFilter { unsettled: true, ..dismiss.which.filter(shard, dead, 500).await? };
         let preview = shard.preview_replay(&filter).await?;
         Ok((filter, preview))
     };

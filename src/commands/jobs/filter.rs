@@ -4,10 +4,7 @@ use clap::Args;
 use operations::{JobFilter, Operations};
 use records::UserId;
 
-use crate::commands::{
-    ids,
-    times::{age, spoken},
-};
+use crate::commands::times::{age, spoken};
 
 /// What means many dead letters, by the names of its fields: beside the id of one it would be left out without a word.
 pub(super) const OF_MANY: [&str; 6] = ["all", "code", "user", "newer_than", "older_than", "generation"];
@@ -64,20 +61,6 @@ impl Which {
     /// # Errors
     /// When the database does not answer.
     pub(crate) async fn filter(
-        &self,
-        operations: &Operations,
-        status: Option<String>,
-        limit: i64,
-    ) -> anyhow::Result<JobFilter> {
-        let user = ids::any_user(operations, self.user.as_deref()).await?;
-        Ok(JobFilter { user, ..self.of_order(operations, status, limit).await? })
-    }
-
-    /// The same for an order: what it changes is never that of another user whose id begins or ends so.
-    ///
-    /// # Errors
-    /// When the database does not answer.
-    pub(crate) async fn of_order(
         &self,
         operations: &Operations,
         status: Option<String>,

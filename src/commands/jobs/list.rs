@@ -4,7 +4,7 @@ use clap::Args;
 use job::JobId;
 use ledger::JobView;
 use operations::{JobCursor, JobFilter, Operations};
-use records::Timestamp;
+use records::{Timestamp, UserId};
 
 use super::{causes, filter::Which, show};
 use crate::commands::stderr::note;
@@ -36,19 +36,24 @@ pub(super) struct List {
     paging: Paging,
 }
 
-/// Prints one page.
-pub(super) async fn run(shards: &[Operations], list: &List, as_json: bool) -> anyhow::Result<()> {
+/// Prints one page, of everybody's jobs or of one user's.
+pub(super) async fn run(
+    shards: &[Operations],
+    user: Option<&UserId>,
+    list: &List,
+    as_json: bool,
+) -> anyhow::Result<()> {
     let dead = list.status.as_deref() == Some("dead_letter");
     if list.by_code {
         if !dead && list.status.is_some() {
             return Err(Exit::Usage("--by-code counts dead letters alone".to_owned()).into());
         }
-        return causes::run(shards, async |shard| list.filter(shard).await, as_json).await;
+        return causes::run(shards, async |shard| list.filter(shard, user).await, as_json).await;
     }
     let after = list.paging.position()?.map(|(at, id)| JobCursor { at, job: JobId::from_text(id) });
     let after = &after;
     let filter = |shard: Operations| async move {
-        let filter = list.filter(&shard).await?;
+        let filter = list.filter(&shard, user).await?;
         anyhow::Ok(JobFilter { after: after.clone(), ..filter })
     };
     let mut found = lists::jobs(shards, filter).await?;
@@ -61,16 +66,16 @@ pub(super) async fn run(shards: &[Operations], list: &List, as_json: bool) -> an
         table::say_next(next.as_deref());
     }
     if dead {
-        causes::tell(shards, async |shard| list.filter(shard).await).await?;
+        causes::tell(shards, async |shard| list.filter(shard, user).await).await?;
     }
     found.complete()
 }
 
 impl List {
     /// What is asked of a shard: one more than is printed, so that it is known whether more follow.
-    async fn filter(&self, shard: &Operations) -> anyhow::Result<JobFilter> {
+    async fn filter(&self, shard: &Operations, user: Option<&UserId>) -> anyhow::Result<JobFilter> {
         let filter = self.which.filter(shard, self.status.clone(), self.paging.limit + 1).await?;
-        Ok(JobFilter { unsettled: self.undismissed, ..filter })
+        Ok(JobFilter { user: user.cloned(), unsettled: self.undismissed, ..filter })
     }
 }
 

@@ -191,7 +191,7 @@ async fn of_filter(
 
 /// The ids of the jobs that an order is for.
 async fn found(shard: &Operations, order: Order, which: &Which) -> anyhow::Result<Vec<String>> {
-    let filter = async |status: &str| which.of_order(shard, Some(status.to_owned()), 500).await;
+    let filter = async |status: &str| which.filter(shard, Some(status.to_owned()), 500).await;
     match order {
         Order::RunNow => {
             let now = shard.db().now().await?;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::commands::{
     consent::Cause,
+    doctor::hands_over,
     over_shards::{Answers, each, label},
     stdout::say,
     table::print_json,
@@ -28,9 +29,8 @@ pub(super) struct Switch {
 /// When a shard does not answer.
 pub(super) async fn pause(shards: &[Operations], switch: &Switch, as_json: bool) -> anyhow::Result<()> {
     let (queue, action) = (switch.queue(), switch.cause.action());
-    let pause = async |shard: &Operations| Ok(shard.pause(queue, &action).await?);
-    let words = ("paused: no process claims from it; runs that have begun go on", "paused already");
-    switch.tell("paused", &each(shards, pause).await?, words, as_json)
+    let pause = async |shard: &Operations| Ok((shard.pause(queue, &action).await?, PAUSED));
+    switch.tell("paused", &each(shards, pause).await?, "paused already", as_json)
 }
 
 /// Claims again.
@@ -39,12 +39,26 @@ pub(super) async fn pause(shards: &[Operations], switch: &Switch, as_json: bool)
 /// When a shard does not answer.
 pub(super) async fn resume(shards: &[Operations], switch: &Switch, as_json: bool) -> anyhow::Result<()> {
     let (queue, action) = (switch.queue(), switch.cause.action());
-    let resume = async |shard: &Operations| Ok(shard.resume(queue, &action).await?);
-    let words = (
-        "resumed: workers claim from it within a second, runs with people's own keys within five",
-        "not paused",
-    );
-    switch.tell("claiming", &each(shards, resume).await?, words, as_json)
+    let resume = async |shard: &Operations| {
+        let changed = shard.resume(queue, &action).await?;
+        // It is resumed, whatever cannot be read.
+        let workers = shard.workers().await.unwrap_or_default();
+        Ok((changed, resumed(queue, hands_over(&workers))))
+    };
+    switch.tell("claiming", &each(shards, resume).await?, "not paused", as_json)
+}
+
+const PAUSED: &str = "paused: no process claims from it; runs that have begun go on";
+
+/// Who goes on, and when. `is_handed_over`: to a task queue, as finalizations may be.
+fn resumed(queue: Queue, is_handed_over: bool) -> &'static str {
+    match is_handed_over && queue == Queue::Finalization {
+        true => {
+            "resumed: what waits is handed to the task queue within seconds; what the queue delivered meanwhile it delivers again \
+             by its own backoff"
+        }
+        false => "resumed: workers claim from it within a second, runs with people's own keys within five",
+    }
 }
 
 impl Switch {
@@ -56,16 +70,18 @@ impl Switch {
     fn tell(
         &self,
         state: &str,
-        changed: &Answers<bool>,
-        (done, known): (&str, &str),
+        changed: &Answers<(bool, &str)>,
+        known: &str,
         as_json: bool,
     ) -> anyhow::Result<()> {
         if as_json {
             let shards = changed.of.iter().filter(|(shard, _)| !shard.db().shard().is_only());
             let shards: Vec<Value> = shards
-                .map(|(shard, changed)| json!({ "shard": shard.db().shard().number, "changed": changed }))
+                .map(
+                    |(shard, (changed, _))| json!({ "shard": shard.db().shard().number, "changed": changed }),
+                )
                 .collect();
-            let any = changed.of.iter().any(|(_, changed)| *changed);
+            let any = changed.of.iter().any(|(_, (changed, _))| *changed);
             let mut all = json!({ "queue": self.queue, "state": state, "changed": any });
             if let Some(fields) = all.as_object_mut().filter(|_| !shards.is_empty()) {
                 fields.insert("shards".to_owned(), Value::Array(shards));
@@ -73,10 +89,25 @@ impl Switch {
             print_json(&all)?;
             return changed.complete();
         }
-        for (shard, changed) in &changed.of {
+        for (shard, (changed, done)) in &changed.of {
             let words = if *changed { done } else { known };
             say!("{}{}: {words}", label(shard), self.queue)?;
         }
         changed.complete()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resume_promises_what_the_dispatch_mode_can_keep() {
+        assert!(resumed(Queue::Finalization, true).contains("task queue"));
+        assert!(resumed(Queue::Finalization, false).contains("within a second"));
+        assert!(
+            resumed(Queue::Creation, true).contains("within a second"),
+            "creates are claimed in every mode"
+        );
     }
 }

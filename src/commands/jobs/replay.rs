@@ -104,7 +104,7 @@ pub(super) async fn many(shards: &[Operations], replay: &Replay, as_json: bool) 
         return Err(Exit::Usage("name a job, a filter, or --all".to_owned()).into());
     }
     let look = async |shard: &Operations| {
-        let filter = replay.which.of_order(shard, Some("dead_letter".to_owned()), 0).await?;
+        let filter = replay.which.filter(shard, Some("dead_letter".to_owned()), 0).await?;
         let preview = shard.preview_replay(&filter).await?;
         Ok((filter, preview))
     };

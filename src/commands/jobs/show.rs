@@ -160,14 +160,18 @@ fn counts_words(one: &Spent) -> String {
 
 /// An operator's action as a JSON object.
 pub(crate) fn action_json(action: &ActionView) -> Value {
-    json!({
+    let mut document = json!({
         "action_id": action.action_id, "action": action.action, "operator": action.operator,
         "reason": action.reason, "user_id": action.user_id, "job_id": action.job_id, "subject": action.subject,
         "from_status": action.from_status, "from_code": action.from_code,
         "from_generation": action.from_generation, "to_generation": action.to_generation,
         "detail": action.detail,
         "created_at": time(action.created_at),
-    })
+    });
+    if let (Some(shard), Some(fields)) = (action.shard, document.as_object_mut()) {
+        fields.insert("shard".to_owned(), json!(shard));
+    }
+    document
 }
 
 /// An edge behind its moment, in lines that fit a terminal.

@@ -17,7 +17,7 @@ use crate::world::{GARDEN, World};
 const NOWHERE: &str = "postgresql://nobody@127.0.0.1:1/nothing";
 
 /// The one job of the database becomes a dead letter, as the transition would have left it.
-const DIES: &str = "update finalization_jobs set status = 'dead_letter', outcome = null, attempts = 5, \
+pub(crate) const DIES: &str = "update finalization_jobs set status = 'dead_letter', outcome = null, attempts = 5, \
      dead_code = 'model_unavailable', last_code = 'model_unavailable'";
 
 /// Exit code, stdout and stderr.
@@ -136,6 +136,15 @@ async fn unavailable_database_is_retryable_and_a_missing_one_is_named() {
     assert_eq!(code, Some(1), "asking again would not help: {said}");
     assert!(said.contains("\"listen_of_nobody\" does not exist (SQLSTATE 3D000)"), "{said}");
     assert!(said.contains("create it, or check the name"), "{said}");
+    let nobody = database.options().username("listen_role_of_nobody").to_url_lossy().to_string();
+    for (url, named) in [
+        (&server.replace(name, "listen_of_nobody"), "\"listen_of_nobody\" does not exist"),
+        (&nobody, "listen_role_of_nobody"),
+    ] {
+        let (code, _, said) = ends(url, &["doctor"]);
+        assert_eq!(code, Some(69), "nothing was examined: {said}");
+        assert!(said.starts_with("error: PostgreSQL gives no session to ") && said.contains(named), "{said}");
+    }
 }
 
 /// A server lets as many sessions in for a role as for all: none, here.
@@ -212,6 +221,11 @@ async fn missing_records_are_named_in_errors() {
         (&["folders", "list", "--user", "none"], "there is no person none"),
         (&["webhooks", "list", "--user", "none"], "there is no person none"),
         (&["webhooks", "list", "--user", "none", "--json"], "there is no person none"),
+        (&["live", "list", "--user", "none"], "there is no person none"),
+        (&["jobs", "list", "--user", "none"], "there is no person none"),
+        (&["jobs", "list", "--user", "none", "--by-code", "--json"], "there is no person none"),
+        (&["jobs", "cancel", "--user", "none", "--reason", "a mistake", "--yes"], "there is no person none"),
+        (&["jobs", "run-now", "--user", "none", "--reason", "a mistake"], "there is no person none"),
     ] {
         let (code, out, said) = ends(&database.url(), words);
         assert_eq!((code, out.as_str()), (Some(3), ""), "{words:?}: {said}");

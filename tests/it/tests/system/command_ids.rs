@@ -6,6 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::binary::{self, command, printed};
+use crate::command_errors::DIES;
 use crate::process::Process;
 use crate::world::{GARDEN, World};
 
@@ -80,7 +81,8 @@ async fn job_commands_affect_the_named_user_only() {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             text(&output.stdout) + &text(&output.stderr)
         };
-        assert!(ordered("anna").contains("0 dead letters"), "{verb}: {}", ordered("anna"));
+        assert!(ordered("anna").contains("there is no person anna"), "{verb}: {}", ordered("anna"));
+        assert!(ordered("u1").contains("0 dead letters"), "{verb}: {}", ordered("u1"));
         assert!(ordered("annabella").contains("1 dead letter"), "{verb}: {}", ordered("annabella"));
     }
 }
@@ -104,6 +106,24 @@ async fn json_output_has_the_next_cursor() {
 }
 
 #[tokio::test]
+async fn audit_finds_actions_by_the_names_that_commands_have() {
+    let world = World::new().await;
+    let process = Process::serve(&world.url, &[]).await;
+    let client = world.client(&process);
+    client.finished(&client.admit(GARDEN).await).await;
+    world.run(DIES).await;
+    printed(&world.url, &["jobs", "dismiss", "--all", "--yes", "--reason", "a look"]);
+    for name in ["dismiss", "discard", "bulk_dismiss"] {
+        let found = document(&world, &["audit", "list", "--action", name, "--json"]);
+        assert_eq!(found["actions"][0]["action"], "bulk_discard", "{name}: {found}");
+    }
+    let refused = command(&world.url, &["audit", "list", "--action", "foo"]);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("bulk_dismiss") && said.contains("try_webhook_now"), "{said}");
+}
+
+#[tokio::test]
 async fn operator_is_required_where_an_audit_entry_is_written() {
     let world = World::new().await;
     let ends = |words: &[&str]| {
@@ -121,6 +141,16 @@ async fn operator_is_required_where_an_audit_entry_is_written() {
     assert_eq!(ends(&["verify"]).0, Some(0), "nothing is recorded");
     assert_eq!(ends(&["jobs", "pause", "--reason", "a look", "--operator", "olga"]).0, Some(0));
     assert_eq!(world.count("select count(*) from operator_actions").await, 1);
+}
+
+#[tokio::test]
+async fn refused_app_address_names_the_setting_that_allows_it() {
+    let world = World::new().await;
+    let create = ["apps", "create", "Tasks", "--user", "u1", "--webhook-url", "http://127.0.0.1:9000/"];
+    let refused = command(&world.url, &create);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && said.contains("LISTEN_ALLOW_OUTGOING"), "{said}");
+    printed(&world.url, &[&create[..], &["--allow-outgoing", "127.0.0.0/8"]].concat());
 }
 
 #[tokio::test]

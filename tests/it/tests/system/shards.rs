@@ -148,11 +148,17 @@ async fn process_with_another_shard_count_does_not_start() {
         ([shards[0], ("LISTEN_SHARD_URLS", &*incomplete)], 2, "does not say where shard 6 is"),
         ([("LISTEN_SHARDS", "6"), shards[1]], 2, "power of two"),
     ] {
-        for command in ["serve", "migrate"] {
-            let (ended, said) = ends(&settings, &[command]);
-            assert_eq!(ended, Some(code), "{command} with {settings:?}: {said}");
-            assert!(said.contains(words), "{command}: {said}");
+        for command in [&["serve"][..], &["migrate"]] {
+            let (ended, said) = ends(&settings, command);
+            assert_eq!(ended, Some(code), "{command:?} with {settings:?}: {said}");
+            assert!(said.contains(words), "{command:?}: {said}");
         }
+    }
+    // A command that reads knows as well what is wrong.
+    for command in [&["jobs", "list"][..], &["keys", "list", "--user", "user-0"]] {
+        let (ended, said) = ends(&[("LISTEN_SHARDS", "1")], command);
+        assert_eq!(ended, Some(4), "{command:?}: {said}");
+        assert!(said.contains("is shard 0 of 8: LISTEN_SHARDS never changes"), "{command:?}: {said}");
     }
     let public = [shards[0], shards[1], ("LISTEN_APPS", "public")];
     let (ended, said) = ends(&public, &["serve"]);

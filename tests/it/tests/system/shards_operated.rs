@@ -71,6 +71,12 @@ async fn shards_lists_pauses_and_replays_cover_all() {
         users.iter().filter(|user| user.shard == 1).map(|user| user.id.clone()).collect();
     assert_eq!(one, in_one);
 
+    for shard in [(users[0].shard + 1) % 4, 9] {
+        let words = ["users", "create", "--id", &users[0].id, "--shard", &shard.to_string()];
+        let refused = installation.command(&words);
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    }
+
     // A pause is of the queue, wherever its jobs are.
     let paused = installation.document(&[&["jobs", "pause", "finalization"][..], &CAUSE].concat());
     assert_eq!((&paused["changed"], paused["shards"].as_array().map(Vec::len)), (&json!(true), Some(4)));
@@ -118,6 +124,8 @@ async fn shards_lists_pauses_and_replays_cover_all() {
     let of = |action: &str| actions.iter().filter(|one| one["action"] == action).count();
     assert_eq!((of("pause"), of("resume"), of("bulk_replay")), (4, 4, 4), "{actions:?}");
     assert!(texts(&actions, "created_at").is_sorted_by(|one, two| one >= two), "newest first");
+    let paused = installation.printed(&["audit", "list", "--action", "pause"]);
+    assert!((0..4).all(|shard| paused.contains(&format!("finalization (shard {shard})"))), "{paused}");
 }
 
 #[tokio::test]
@@ -189,6 +197,9 @@ async fn shards_unreadable_list_parts_are_named_and_doctor_checks_each() {
         .filter_map(|check| check["shard"].as_u64())
         .collect();
     assert_eq!(all, (0..4).collect(), "{checks}");
+    let clocks =
+        checks["checks"].as_array().expect("checks").iter().filter(|check| check["check"] == "clock");
+    assert_eq!(clocks.count(), 2, "one of each server, not of each shard: {checks}");
 
     installation.servers[1].down("immediate");
 
@@ -203,6 +214,14 @@ async fn shards_unreadable_list_parts_are_named_and_doctor_checks_each() {
     let paused = installation.command(&[&["jobs", "pause"][..], &CAUSE].concat());
     let said = String::from_utf8_lossy(&paused.stdout).into_owned();
     assert_eq!((paused.status.code(), said.lines().count()), (AWAY, 2), "{said}");
+    let far = users.iter().find(|user| user.shard == 3).expect("every shard has users");
+    let asked = installation.command(&["keys", "list", "--user", &far.id]);
+    let said = String::from_utf8_lossy(&asked.stderr).into_owned();
+    assert!(said.starts_with("error: shard 3 of 4: ") && said.contains("LISTEN_SHARD_URLS"), "{said}");
+    let migrated = installation.command(&["migrate"]);
+    let (done, said) = (String::from_utf8_lossy(&migrated.stdout), String::from_utf8_lossy(&migrated.stderr));
+    assert_eq!((migrated.status.code(), done.lines().count()), (AWAY, 2), "{done}{said}");
+    assert!(said.contains("shard 3 of 4: ") && said.contains("no answer from 2, 3"), "{said}");
     let watched = installation.command(&["jobs", "watch", "--looks", "1", "--json"]);
     let sum: Value = serde_json::from_slice(&watched.stdout).expect("the sum of what answers");
     let completed = users.iter().filter(|user| user.shard < 2).count();

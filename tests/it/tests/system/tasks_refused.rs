@@ -87,6 +87,12 @@ async fn task_queue_delivery_without_issuer_keys_is_retried() {
             deliver(&process.api, Some(&queue.token()), dispatch("fj_1", 1)).await.2 == unknown
         })
         .await;
+        let logs = process.logs();
+        assert_eq!(
+            logs.matches("that verify deliveries could not be fetched").count(),
+            1,
+            "once a minute: {logs}"
+        );
     }
 }
 
