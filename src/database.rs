@@ -146,11 +146,11 @@ const AGAIN: Duration = Duration::from_millis(250);
 /// When no server listens at the address, none of a list accepts writes, it lets the user not in, has no such database or no
 /// connection left in all that time, or the database is another shard.
 pub(crate) async fn is_there(ledger: &Ledger) -> anyhow::Result<()> {
-    let (db, begun) = (ledger.db(), Instant::now());
+    let (db, begun, mut refused) = (ledger.db(), Instant::now(), Ok(()));
     let address = || display_address(&PgConnectOptions::clone(&db.pool().connect_options()).into());
     loop {
         let left = FIRST_SESSION.saturating_sub(begun.elapsed());
-        let Ok(asked) = tokio::time::timeout(left, db.found_shards()).await else { return Ok(()) };
+        let Ok(asked) = tokio::time::timeout(left, db.found_shards()).await else { return refused };
         let error = match asked {
             Ok(Found { other: Some(other), .. }) => {
                 return Err(Exit::Refused(other_words(db.shard(), other)).into());
@@ -172,6 +172,7 @@ pub(crate) async fn is_there(ledger: &Ledger) -> anyhow::Result<()> {
                 return Err(anyhow::Error::from(error).context(words));
             }
             (None, Some(Trouble::Connections)) if begun.elapsed() + AGAIN < FIRST_SESSION => {
+                refused = Err(error.into());
                 tokio::time::sleep(AGAIN).await;
             }
             (None, Some(Trouble::Connections)) => return Err(error.into()),
