@@ -15,6 +15,7 @@ pub(crate) mod ids;
 pub(crate) mod jobs;
 pub(crate) mod keys;
 pub(crate) mod live;
+mod living;
 pub(crate) mod man;
 pub(crate) mod migrate;
 mod named;

@@ -147,7 +147,6 @@ const AGAIN: Duration = Duration::from_millis(250);
 /// connection left in all that time, or the database is another shard.
 pub(crate) async fn is_there(ledger: &Ledger) -> anyhow::Result<()> {
     let (db, begun, mut refused) = (ledger.db(), Instant::now(), Ok(()));
-    let address = || display_address(&PgConnectOptions::clone(&db.pool().connect_options()).into());
     loop {
         let left = FIRST_SESSION.saturating_sub(begun.elapsed());
         let Ok(asked) = tokio::time::timeout(left, db.found_shards()).await else { return refused };
@@ -163,12 +162,12 @@ pub(crate) async fn is_there(ledger: &Ledger) -> anyhow::Result<()> {
             (Some(kind), _) => {
                 return Err(Exit::Unavailable(format!(
                     "no PostgreSQL answers at {}: {kind}; is it up, and is its URL right?",
-                    address(),
+                    address(ledger),
                 ))
                 .into());
             }
             (None, Some(Trouble::Credentials | Trouble::NoDatabase)) => {
-                let words = format!("PostgreSQL gives no session to {}", address());
+                let words = format!("PostgreSQL gives no session to {}", address(ledger));
                 return Err(anyhow::Error::from(error).context(words));
             }
             (None, Some(Trouble::Connections)) if begun.elapsed() + AGAIN < FIRST_SESSION => {
@@ -179,6 +178,11 @@ pub(crate) async fn is_there(ledger: &Ledger) -> anyhow::Result<()> {
             (None, _) => return Ok(()),
         }
     }
+}
+
+/// Where a shard's sessions are opened, as [`display_address`] says it.
+pub(crate) fn address(ledger: &Ledger) -> String {
+    display_address(&PgConnectOptions::clone(&ledger.db().pool().connect_options()).into())
 }
 
 /// How a server refused to be reached, or how all of a list did.

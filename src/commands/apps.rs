@@ -13,13 +13,12 @@ use store::InstallRefusal;
 
 use super::{
     consent::Cause,
-    ids,
+    ids::{self, must_exist},
     paging::{Paging, cursor},
     stderr::note,
     stdout::say,
     table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
     times::{ago, time},
-    users::must_exist,
 };
 use crate::{exit::Exit, lists};
 

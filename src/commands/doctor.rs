@@ -8,8 +8,6 @@ mod server;
 mod sessions;
 mod tasks;
 
-pub(super) use self::engines::hands_over;
-
 use std::{process::ExitCode, time::Duration};
 
 use clap::Args;
@@ -17,10 +15,10 @@ use db::{Shard, Trouble};
 use ledger::Shards;
 use operations::{Examination, Operations, SealedSecrets, Workers};
 use serde_json::{Value, json};
-use sqlx::postgres::PgConnectOptions;
 use tokio::time::Instant;
 
 use super::{
+    living::hands_over,
     stdout::{plain, say},
     table::{CommonArgs, print_json, wrapped},
 };
@@ -114,8 +112,7 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
                 remarks.extend(seen.map(|remark| (Of::All, remark)));
             }
             Ok(seen) => {
-                let address = PgConnectOptions::clone(&ledger.db().pool().connect_options());
-                let server = Of::Server(database::display_address(&address.into()));
+                let server = Of::Server(database::address(ledger));
                 if remarks.iter().all(|(of, _)| *of != server) {
                     remarks.extend(seen.of_server.into_iter().map(|remark| (server.clone(), remark)));
                 }

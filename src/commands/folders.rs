@@ -11,11 +11,10 @@ use serde_json::json;
 use store::{DeletedFolder, FolderChange, FolderView, NewFolder};
 
 use super::{
-    ids,
+    ids::{self, must_exist, no_such_user},
     named::{bounded, name},
     stdout::say,
     table::{self, Column, CommonArgs, id, number, print_json, text, word},
-    users::{must_exist, no_such_user},
 };
 use crate::{exit::Exit, process::chance};
 

@@ -4,14 +4,11 @@ use std::collections::HashSet;
 
 use futures::future::join_all;
 use job::JobId;
-use ledger::Shards;
+use ledger::{Ledger, Shards};
 use operations::{IdKind, Operations};
 use records::UserId;
 
-use super::{
-    table::{CommonArgs, there},
-    users::must_exist,
-};
+use super::table::{CommonArgs, there};
 use crate::exit::{Exit, of_shard};
 
 /// So many candidates are named.
@@ -153,4 +150,17 @@ pub(crate) async fn whole(
 /// As [`whole`].
 pub(crate) async fn user(operations: &Operations, typed: &str) -> anyhow::Result<UserId> {
     Ok(UserId::new(whole(operations, IdKind::User, None, typed).await?))
+}
+
+/// Fails unless the user exists.
+///
+/// # Errors
+/// When the user does not exist, or the database does not answer.
+pub(super) async fn must_exist(ledger: &Ledger, user: &UserId) -> anyhow::Result<()> {
+    ledger.store().user(user).await?.map(drop).ok_or_else(|| no_such_user(user).into())
+}
+
+/// The error for a user who does not exist.
+pub(super) fn no_such_user(user: &UserId) -> Exit {
+    Exit::NotFound(format!("there is no person {user}"))
 }

@@ -12,11 +12,11 @@ use serde_json::json;
 use store::{Key, NewKey};
 
 use super::{
-    ids, named,
+    ids::{self, must_exist},
+    named,
     stdout::say,
     table::{self, Column, CommonArgs, id, print_json, text, word},
     times::{ago, time},
-    users::must_exist,
 };
 use crate::{exit::Exit, process::chance};
 

@@ -15,7 +15,8 @@ use serde_json::json;
 use store::UserChange;
 
 use super::{
-    ids, named,
+    ids::{self, no_such_user},
+    named,
     paging::Paging,
     stdout::say,
     table::{CommonArgs, print_json},
@@ -150,19 +151,6 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
 /// When the database does not answer.
 pub(crate) async fn create(ledger: &Ledger, id: &UserId, change: &UserChange) -> anyhow::Result<bool> {
     Ok(ledger.store().create_user(id, change).await?)
-}
-
-/// Fails unless the user exists.
-///
-/// # Errors
-/// When the user does not exist, or the database does not answer.
-pub(super) async fn must_exist(ledger: &Ledger, user: &UserId) -> anyhow::Result<()> {
-    ledger.store().user(user).await?.map(drop).ok_or_else(|| no_such_user(user).into())
-}
-
-/// The error for a user who does not exist.
-pub(super) fn no_such_user(user: &UserId) -> Exit {
-    Exit::NotFound(format!("there is no person {user}"))
 }
 
 impl Settings {

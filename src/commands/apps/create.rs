@@ -14,10 +14,10 @@ use serde_json::json;
 use store::{AppFields, AppVisibility, McpToken, NewApp, TooManyApps};
 
 use super::super::{
+    ids::must_exist,
     named,
     stdout::say,
     table::{field, print_json},
-    users::must_exist,
 };
 use crate::{
     app_servers::Servers,

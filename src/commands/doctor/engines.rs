@@ -3,8 +3,11 @@
 use chrono::TimeDelta;
 use operations::{ModelServers, ServerKind, Workers};
 
-use super::{Level, Remark, processes::living, remark};
-use crate::model_servers::{Standing, summaries};
+use super::{Level, Remark, remark};
+use crate::{
+    commands::living::living,
+    model_servers::{Standing, summaries},
+};
 
 /// A process checks its server for up to 10 seconds before it reports it the first time, and then reports every 5 seconds.
 const FIRST_REPORT: TimeDelta = TimeDelta::seconds(20);
@@ -57,15 +60,10 @@ pub(super) fn dispatch(workers: &Workers) -> Option<Remark> {
     }
 }
 
-/// Whether a living process hands dispatches over to the task queue.
-pub(in crate::commands) fn hands_over(workers: &Workers) -> bool {
-    living(workers).any(|view| view.process.dispatch_mode == "cloud_tasks")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::doctor::processes::tests::view;
+    use crate::commands::{doctor::processes::tests::view, living::hands_over};
 
     fn in_modes(modes: &[&str]) -> Workers {
         let process = |mode: &&str| {

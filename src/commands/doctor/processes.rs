@@ -5,7 +5,7 @@ use operations::{Examination, ProcessView, Workers};
 use records::Timestamp;
 
 use super::{Level, Remark, remark};
-use crate::commands::times::ago;
+use crate::commands::{living::living, times::ago};
 
 /// Of so many that died, the last ones are named.
 const NAMED: usize = 5;
@@ -29,11 +29,6 @@ pub(super) fn processes(found: &Examination, workers: &Workers) -> Remark {
         words.push_str(&format!("; died: {}", named(&died, found.at)));
     }
     remark("processes", level, words)
-}
-
-/// Those who live and do not mean to stop.
-pub(super) fn living(workers: &Workers) -> impl Iterator<Item = &ProcessView> {
-    workers.processes.iter().filter(|view| view.alive && !view.process.stopping)
 }
 
 /// Those who were not seen for long and did not say that they stop, the last seen first. Of one that died long ago

@@ -2,8 +2,8 @@
 
 use operations::{Examination, Workers};
 
-use super::{Level, Remark, processes::living, remark};
-use crate::commands::jobs::several;
+use super::{Level, Remark, remark};
+use crate::commands::{jobs::several, living::living};
 
 /// What a process opens at most by default where there is one shard: ten, two that renew leases, one that listens for wake-ups.
 const OF_A_PROCESS: i64 = 13;

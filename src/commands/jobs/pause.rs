@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::commands::{
     consent::Cause,
-    doctor::hands_over,
+    living::hands_over,
     over_shards::{Answers, each, label},
     stdout::say,
     table::print_json,

@@ -7,7 +7,7 @@ use operations::{ErasureStep, Operations};
 use records::UserId;
 use serde_json::{Value, json};
 
-use super::no_such_user;
+use crate::commands::ids::no_such_user;
 use crate::commands::{
     consent::{Cause, Consent},
     outage::with_retries,

@@ -14,7 +14,7 @@ use clap::Args;
 use records::UserId;
 use serde_json::{Value, json};
 
-use super::no_such_user;
+use crate::commands::ids::no_such_user;
 use crate::{
     commands::{consent::Cause, stdout::say, table::print_json},
     exit::Exit,

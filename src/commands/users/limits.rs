@@ -7,7 +7,7 @@ use records::{Budget, UserId};
 use serde_json::{Value, json};
 use store::{Budgets, LimitsChange, User, UserBudget};
 
-use super::no_such_user;
+use crate::commands::ids::no_such_user;
 use crate::{
     commands::{
         stdout::say,
