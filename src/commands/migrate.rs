@@ -67,7 +67,7 @@ pub(crate) async fn run(migrate: Migrate) -> anyhow::Result<ExitCode> {
         }?;
     }
     if !away.is_empty() {
-        let words = format!("not every shard was migrated: no answer from {}", numbers(&away));
+        let words = format!("not every shard was migrated: no answer from {}", numbers(away.into_iter()));
         return Err(Exit::Unavailable(words).into());
     }
     Ok(ExitCode::SUCCESS)
