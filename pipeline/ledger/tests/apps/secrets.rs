@@ -110,7 +110,9 @@ async fn deliveries_and_pushes_wait_without_a_try_for_the_key_of_their_secret() 
     for _ in 0..12 {
         assert_eq!(claim(SECOND).await, Vec::<i32>::new());
         assert_eq!(world.count(waiting).await, 2);
-        world.run("update webhook_deliveries set next_at = now(); update push_deliveries set next_at = now()").await;
+        world
+            .run("update webhook_deliveries set next_at = now(); update push_deliveries set next_at = now()")
+            .await;
     }
     assert_eq!(claim(FIRST).await, [1, 1], "neither was given up");
 }

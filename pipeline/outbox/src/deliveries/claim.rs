@@ -192,14 +192,16 @@ fn claimed(secrets: &Secrets, row: TakenRow, now: Timestamp) -> Option<ClaimedDe
     };
     let context = Context::endpoint(&row.user_id, &row.endpoint_id);
     let open = |stored: &str| secrets.open(context, stored);
-    let (secret, previous_secret) =
-        match (open(&row.secret), row.previous_secret.as_deref().map(open).transpose()) {
-            (Ok(secret), Ok(previous)) => (secret, previous),
-            (Err(error), _) | (_, Err(error)) => {
-                tracing::error!(endpoint = row.endpoint_id, %error, "a delivery cannot be signed: no key of LISTEN_SECRETS_KEY opens its endpoint's secret; it waits five minutes");
-                return None;
-            }
-        };
+    let (secret, previous_secret) = match (
+        open(&row.secret),
+        row.previous_secret.as_deref().map(open).transpose(),
+    ) {
+        (Ok(secret), Ok(previous)) => (secret, previous),
+        (Err(error), _) | (_, Err(error)) => {
+            tracing::error!(endpoint = row.endpoint_id, %error, "a delivery cannot be signed: no key of LISTEN_SECRETS_KEY opens its endpoint's secret; it waits five minutes");
+            return None;
+        }
+    };
     Some(ClaimedDelivery {
         user_id: UserId::new(row.user_id),
         endpoint_id: row.endpoint_id,
