@@ -1,7 +1,7 @@
 -- Stored secrets: all, those that are sealed, those that the newest key sealed, and those that no key opens. $1 is how the texts of
 -- each key begin, the newest first.
 select count(*) as stored, count(*) filter (where secret like 'aes1.%') as sealed,
-    count(*) filter (where starts_with(secret, $1[1])) as newest,
+    count(*) filter (where starts_with(secret, ($1::text[])[1])) as newest,
     count(*) filter (where secret like 'aes1.%'
         and not exists (select from unnest($1::text[]) k (form) where starts_with(secret, k.form))) as unopened
 from (

@@ -333,7 +333,7 @@ impl Found<'_> {
             return None;
         }
         let rest = text.get(end_of(&self.tool.app_name, text)?..)?;
-        behind(OPENING.find(rest).map_or(rest, |opening| &rest[opening.end()..]))
+        behind(rest.get(OPENING.find(rest).map_or(0, |opening| opening.end())..)?)
     }
 }
 
