@@ -116,8 +116,11 @@ impl Undone {
 
     /// Its heading and its text, for a page that says more.
     pub(super) fn words(self) -> (&'static str, String) {
+        let is_schema = matches!(self.0, Fault::Schema);
         let (_, heading, text) = self.0.words();
-        (heading, text)
+        // To load such a page again orders nothing.
+        let again = "The database answers. Run `listen migrate`, then give the order again.";
+        (heading, if is_schema { again.to_owned() } else { text })
     }
 }
 

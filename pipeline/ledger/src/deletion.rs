@@ -31,10 +31,6 @@ impl Ledger {
             // A refusal is a job that came to rest meanwhile: nothing to withdraw.
             let _ = self.decide_and_write(&mut transaction, &live, Command::Withdraw, None, now).await?;
         }
-        for dead in unsettled(&mut transaction, &[user.as_str()], &[conversation.as_str()]).await? {
-            // A refusal is a dead letter that was replayed meanwhile: the look below finds it.
-            let _ = self.decide_and_write(&mut transaction, &dead, Command::Withdraw, None, now).await?;
-        }
         // Its items' pushes go with it.
         lock_subscriptions(&mut transaction, user).await?;
         let deleted: Option<i64> = sqlx::query_scalar(include_str!("../sql/conversations/delete.sql"))
@@ -43,13 +39,15 @@ impl Ledger {
             .fetch_optional(&mut *transaction)
             .await?;
         let Some(bytes) = deleted else { return Ok(false) };
-        let is_live = live_job(&mut transaction, user, conversation).await?.is_some();
-        if is_live
-            || !unsettled(&mut transaction, &[user.as_str()], &[conversation.as_str()]).await?.is_empty()
-        {
-            return Err(Abort::Conflict); // admitted or given up between our look and the deletion: withdraw that one, too
+        if live_job(&mut transaction, user, conversation).await?.is_some() {
+            return Err(Abort::Conflict); // admitted between our look and the deletion: withdraw that one, too
         }
         erase_traces(&mut transaction, user, conversation, now).await?;
+        // The conversation before its dead letters, as a replay and an admission lock them.
+        for dead in unsettled(&mut transaction, &[user.as_str()], &[conversation.as_str()]).await? {
+            // A refusal is a dead letter that was dismissed meanwhile.
+            let _ = self.decide_and_write(&mut transaction, &dead, Command::Withdraw, None, now).await?;
+        }
         refund(&mut transaction, user, bytes).await?;
         transaction.commit().await?;
         self.db.waker().job_settled();

@@ -93,8 +93,9 @@ async fn deliveries_and_pushes_wait_without_a_try_for_the_key_of_their_secret() 
         .run(
             "insert into action_items (user_id, action_item_id, description, created_at, updated_at, due_at) \
              values ('bob', 'i', 'Buy milk', now(), now(), '2027-01-01'); \
-             insert into push_deliveries (user_id, subscription_id, delivery_id, action_item_id, due_at, status, next_at) \
-             select user_id, subscription_id, 'p', 'i', '2027-01-01', 'pending', now() from push_subscriptions",
+             insert into reminders (user_id, action_item_id, revision, due_at) values ('bob', 'i', 1, '2027-01-01'); \
+             insert into push_deliveries (user_id, subscription_id, delivery_id, action_item_id, notice, due_at, status, next_at, created_at) \
+             select user_id, subscription_id, 'p', 'i', 'set', '2027-01-01', 'pending', now(), now() from push_subscriptions",
         )
         .await;
     let claim = async |keys: &str| {
@@ -115,6 +116,18 @@ async fn deliveries_and_pushes_wait_without_a_try_for_the_key_of_their_secret() 
             .await;
     }
     assert_eq!(claim(FIRST).await, [1, 1], "neither was given up");
+    world
+        .run(
+            "update webhook_deliveries set status = 'pending', sending_until = null, next_at = now(), \
+                 occurred_at = now() - interval '4 days'; \
+             update push_deliveries set status = 'pending', sending_until = null, next_at = now(), \
+                 created_at = now() - interval '4 days'",
+        )
+        .await;
+    assert_eq!(claim(SECOND).await, Vec::<i32>::new());
+    let given_up = "select count(*) from (select status, next_at from webhook_deliveries \
+         union all select status, next_at from push_deliveries) o where status = 'exhausted' and next_at is null";
+    assert_eq!(world.count(given_up).await, 2, "nobody sets the key for days");
 }
 
 #[tokio::test]

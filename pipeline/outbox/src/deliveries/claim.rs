@@ -1,6 +1,6 @@
 //! The claim: due rows, dealt out fairly among endpoints, in one transaction that waits for no lock.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use chrono::TimeDelta;
 use db::{
@@ -15,7 +15,10 @@ use super::{
     fair::{Due, Gate, Passage, SenderLoad, deal, full, gates},
     waiting::{DEAD, DUE, MOVED, cancel, defer, wake_more},
 };
-use crate::{Outbox, tries::UNSENDABLE};
+use crate::{
+    Outbox,
+    tries::{GIVEN_UP_UNSENT, UNSENDABLE},
+};
 
 /// How many times one claim looks past endpoints that can take no more.
 const ROUNDS: usize = 8;
@@ -167,8 +170,16 @@ async fn take(
             .bind(endpoints)
             .bind(deliveries)
             .bind(now + UNSENDABLE)
-            .execute(connection)
+            .bind(now - GIVEN_UP_UNSENT)
+            .bind(now)
+            .execute(&mut *connection)
             .await?;
+    }
+    // What else is due at these endpoints waits with them, so that no claim spins over it.
+    let endpoints: BTreeSet<(&str, &str)> =
+        users.iter().map(String::as_str).zip(endpoints.iter().map(String::as_str)).collect();
+    for endpoint in endpoints {
+        defer(&mut *connection, DUE, endpoint, Some(now + UNSENDABLE), now).await?;
     }
     Ok(taken)
 }

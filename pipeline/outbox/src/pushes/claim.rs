@@ -11,7 +11,10 @@ use records::{ActionItemId, Timestamp, UserId};
 use sqlx::PgConnection;
 
 use super::{ClaimedPush, PushPolicy, Pushed};
-use crate::{Claims, Outbox, SubscriptionKind, tries::UNSENDABLE};
+use crate::{
+    Claims, Outbox, SubscriptionKind,
+    tries::{GIVEN_UP_UNSENT, UNSENDABLE},
+};
 
 /// How many times one claim looks past people who have enough under way.
 const ROUNDS: usize = 8;
@@ -125,6 +128,8 @@ impl Outbox {
                 .bind(subscriptions)
                 .bind(deliveries)
                 .bind(now + UNSENDABLE)
+                .bind(now - GIVEN_UP_UNSENT)
+                .bind(now)
                 .execute(&mut *transaction)
                 .await?;
         }

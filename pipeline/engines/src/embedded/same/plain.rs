@@ -191,7 +191,6 @@ impl Plain {
                 | "sort"
                 | "sort a"
                 | "handle"
-                | "get"
         ) {
             return;
         }

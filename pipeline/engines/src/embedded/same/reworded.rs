@@ -30,7 +30,7 @@ static ORDERS: LazyLock<[(Pattern, &str); 8]> = LazyLock::new(|| {
         // "Put clean sheets on the bed": change the sheets on it.
         (r"(?i)^(?:put|pop)\s+(?:some\s+)?(?:clean|fresh|new)\s+(\p{L}+)\s+(on|in|into)\s+", "change $1 $2 "),
         // "See about getting the tap fixed".
-        (r"(?i)^(?:see\s+about|look\s+into|think\s+about)\s+getting\s+", "get "),
+        (r"(?i)^(?:see\s+about|look\s+into)\s+getting\s+", "get "),
         (r"(?i)^say\s+happy\s+birthday\s+to\s+", "congratulate "),
     ]
     .map(|(said, order)| (pattern(said), order))
@@ -46,7 +46,7 @@ static SEEN_TO: LazyLock<Pattern> = LazyLock::new(|| {
 /// "The library books are late, take them back."
 static STATED_FIRST: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<what>(?:\p{L}+(?:'s)?\s+){1,4}?)(?:is|are|has|have|needs?|looks?)\s+(?-i:[^,;A-Z0-9]){3,40}[,;-]\s*(?P<verb>\p{L}+)\s+(?:it|them)\b(?P<rest>.*)$",
+        r"(?i)^(?P<what>(?:\p{L}+(?:'s)?\s+){1,4}?)(?:is|are|looks?|ha(?:s|ve)\s+(?:arrived|come|gone|expired))\s+(?-i:[^,;A-Z0-9]){3,40}[,;-]\s*(?P<verb>\p{L}+)\s+(?:it|them)\b(?P<rest>.*)$",
     )
 });
 
@@ -61,6 +61,15 @@ pub(super) fn reworded(text: &str) -> String {
 
 fn seen_to(text: &str) -> Option<String> {
     let seen = SEEN_TO.captures(text)?;
+    // "See if the invoice is paid" is another task than to pay it.
+    let asks = ["if", "whether", "what", "which", "who", "when", "where", "how", "why"];
+    if seen["what"]
+        .split_whitespace()
+        .next()
+        .is_some_and(|first| asks.contains(&first.to_lowercase().as_str()))
+    {
+        return None;
+    }
     let verb = base_of_participle(&seen["done"].to_lowercase())?;
     Some(format!("{verb} {}{}", &seen["what"], &seen["rest"]))
 }
@@ -137,6 +146,13 @@ mod tests {
             ("Get the shelves put up", "Get the shelves taken down"),
             ("Get the kitchen looked over", "Get the kitchen done over"),
             ("Turn the heating down", "Turn the heating up"),
+            ("Get approval for the budget", "Approve the budget"),
+            ("See if the invoice is paid", "Pay the invoice"),
+            ("Fix the alarm", "Set the alarm"),
+            ("Anna has the photos, collect them", "Collect Anna"),
+            ("Test the burglar alarm", "Test the car alarm"),
+            ("Meet Olga at the train station", "Meet Olga at the bus station"),
+            ("Think about getting a dog", "Get a dog"),
             ("Put the tyres on the bike", "Put the tyres on the car"),
             ("Sort out the renewal of the lease", "Sort out the end of the lease"),
             ("Find someone to paint the hall", "Find someone to rent the hall"),
