@@ -268,7 +268,7 @@ impl Task {
     }
 }
 
-/// Words of a whole sentence that someone is told or asked: "that it is cancelled", "whether it is free".
+/// Words with which a clause begins, or that only a clause has: "tell Ruth *that* it *is* cancelled".
 const BEGINS_A_CLAUSE: &[&str] = &[
     "that", "whether", "if", "is", "are", "was", "were", "has", "have", "had", "will", "can", "isn't",
     "aren't", "won't", "can't",
@@ -350,7 +350,8 @@ static ADDS_NOTHING: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
 mod tests {
     use super::*;
 
-    fn same_task(one: &str, other: &str) -> bool {
+    /// Whether the second is found again where the first is known.
+    pub(super) fn same_task(one: &str, other: &str) -> bool {
         let mut known = known_tasks();
         known.add(one);
         known.find(other).is_some()

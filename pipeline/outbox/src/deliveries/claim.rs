@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     Outbox,
-    tries::{GIVEN_UP_UNSENT, UNSENDABLE},
+    tries::{GIVEN_UP_UNSENT, UNSENDABLE, sendable},
 };
 
 /// How many times one claim looks past endpoints that can take no more.
@@ -154,21 +154,13 @@ async fn take(
         .bind(now + TimeDelta::from_std(sending).unwrap_or(TimeDelta::zero()))
         .fetch_all(&mut *connection)
         .await?;
-    let mut unsendable = [Vec::new(), Vec::new(), Vec::new()];
-    let mut taken = Vec::with_capacity(rows.len());
-    for row in rows {
-        let key = [row.user_id.clone(), row.endpoint_id.clone(), row.delivery_id.clone()];
-        match claimed(secrets, row, now) {
-            Some(delivery) => taken.push(delivery),
-            None => unsendable.iter_mut().zip(key).for_each(|(column, part)| column.push(part)),
-        }
-    }
-    let [users, endpoints, deliveries] = &unsendable;
+    let key = |row: &TakenRow| [row.user_id.clone(), row.endpoint_id.clone(), row.delivery_id.clone()];
+    let (taken, [users, endpoints, deliveries]) = sendable(rows, key, |row| claimed(secrets, row, now));
     if !deliveries.is_empty() {
         sqlx::query(include_str!("../../sql/deliveries/put_back.sql"))
-            .bind(users)
-            .bind(endpoints)
-            .bind(deliveries)
+            .bind(&users)
+            .bind(&endpoints)
+            .bind(&deliveries)
             .bind(now + UNSENDABLE)
             .bind(now - GIVEN_UP_UNSENT)
             .bind(now)

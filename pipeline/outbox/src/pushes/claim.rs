@@ -13,7 +13,7 @@ use sqlx::PgConnection;
 use super::{ClaimedPush, PushPolicy, Pushed};
 use crate::{
     Claims, Outbox, SubscriptionKind,
-    tries::{GIVEN_UP_UNSENT, UNSENDABLE},
+    tries::{GIVEN_UP_UNSENT, UNSENDABLE, sendable},
 };
 
 /// How many times one claim looks past people who have enough under way.
@@ -112,16 +112,10 @@ impl Outbox {
             let dealt = deal(open, &mut busy, wanted, policy.per_person);
             taken.extend(take(&mut transaction, &dealt, until).await?);
         }
-        let mut claimed = Vec::with_capacity(taken.len());
-        let mut unsendable = [Vec::new(), Vec::new(), Vec::new()];
-        for row in taken {
-            let key = [row.user_id.clone(), row.subscription_id.clone(), row.delivery_id.clone()];
-            match push(self.db.secrets(), row, now) {
-                Some(push) => claimed.push(push),
-                None => unsendable.iter_mut().zip(key).for_each(|(column, part)| column.push(part)),
-            }
-        }
-        let [users, subscriptions, deliveries] = &unsendable;
+        let key =
+            |row: &TakenRow| [row.user_id.clone(), row.subscription_id.clone(), row.delivery_id.clone()];
+        let (claimed, [users, subscriptions, deliveries]) =
+            sendable(taken, key, |row| push(self.db.secrets(), row, now));
         if !deliveries.is_empty() {
             sqlx::query(include_str!("../../sql/pushes/put_back.sql"))
                 .bind(users)

@@ -69,13 +69,24 @@ pub(in crate::embedded) fn number(words: &str) -> Option<i64> {
         "a few" | "few" | "the few" => return Some(3),
         _ => {}
     }
-    let tens = |word: &str| TENS.iter().position(|known| *known == word).map(|at| 10 * (at + 2));
-    let below_twenty = |word: &str| UNITS.iter().position(|known| *known == word).map(|at| at + 1);
     let written = match words.split_once(['-', ' ']) {
         Some((ten, unit)) => tens(ten).zip(below_twenty(unit)).map(|(ten, unit)| ten + unit),
-        None => tens(words).or_else(|| below_twenty(words)),
+        None => number_word(words),
     };
     written.and_then(|number| i64::try_from(number).ok()).or_else(|| words.parse().ok())
+}
+
+/// A number below twenty, or of tens below a hundred, in one word.
+pub(in crate::embedded) fn number_word(word: &str) -> Option<usize> {
+    tens(word).or_else(|| below_twenty(word))
+}
+
+fn tens(word: &str) -> Option<usize> {
+    TENS.iter().position(|known| *known == word).map(|at| 10 * (at + 2))
+}
+
+fn below_twenty(word: &str) -> Option<usize> {
+    UNITS.iter().position(|known| *known == word).map(|at| at + 1)
 }
 
 const UNITS: [&str; 19] = [

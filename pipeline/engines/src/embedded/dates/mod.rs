@@ -22,7 +22,7 @@ use chrono::{
 use chrono_tz::Tz;
 use records::{Talk, Timestamp};
 
-pub(super) use calendar::number;
+pub(super) use calendar::{number, number_word};
 
 use super::pattern::{Pattern, ascii};
 use super::text::pattern;

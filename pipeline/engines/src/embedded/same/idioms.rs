@@ -115,7 +115,7 @@ pub(super) const ACTS: &[(&str, &str)] = &[
 pub(super) const GIVEN: &[&str] = &[
     "clean", "wash", "wipe", "polish", "hoover", "vacuum", "sweep", "dust", "scrub", "rinse", "iron", "trim",
     "prune", "brush", "check", "read", "tidy", "mop", "call", "ring", "shout", "bell", "buzz", "paint",
-    "water", "service", "test", "tidy", "spray", "shave", "press", "squirt",
+    "water", "service", "test", "spray", "shave", "press", "squirt",
 ];
 
 /// What is renewed when one gets a new one.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::embedded::dates::number_word;
+
 /// What has a digit.
 pub(super) fn numbers(words: &[String]) -> BTreeSet<String> {
     words.iter().filter(|word| word.contains(|c: char| c.is_ascii_digit())).cloned().collect()
@@ -9,33 +11,14 @@ pub(super) fn numbers(words: &[String]) -> BTreeSet<String> {
 
 /// Numbers in digits: "four dozen" is 48, "both" are 2.
 pub(super) fn in_digits(words: &mut Vec<String>) {
-    const WORDS: &[&str] = &[
-        "both",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "thirteen",
-        "fourteen",
-        "fifteen",
-        "sixteen",
-        "seventeen",
-        "eighteen",
-        "nineteen",
-        "twenty",
-    ];
-    const TENS: &[&str] = &["thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred"];
     for word in words.iter_mut() {
-        let small = WORDS.iter().position(|known| known == word).map(|at| at + 2);
-        let tens = || TENS.iter().position(|known| known == word).map(|at| 10 * (at + 3));
-        let two = (word == "two").then_some(2);
-        if let Some(number) = small.or(two).or_else(tens) {
+        let number = match word.as_str() {
+            "one" => None,
+            "both" => Some(2),
+            "hundred" => Some(100),
+            word => number_word(word),
+        };
+        if let Some(number) = number {
             *word = number.to_string();
         }
     }

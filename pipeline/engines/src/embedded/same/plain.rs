@@ -387,13 +387,7 @@ impl Plain {
 
 #[cfg(test)]
 mod tests {
-    use super::super::known_tasks;
-
-    fn same_task(one: &str, other: &str) -> bool {
-        let mut known = known_tasks();
-        known.add(one);
-        known.find(other).is_some()
-    }
+    use super::super::tests::same_task;
 
     #[test]
     fn what_is_given_had_done_and_arranged_is_the_act_itself() {

@@ -83,13 +83,7 @@ fn stated_first(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::known_tasks;
-
-    fn same_task(one: &str, other: &str) -> bool {
-        let mut known = known_tasks();
-        known.add(one);
-        known.find(other).is_some()
-    }
+    use super::super::tests::same_task;
 
     #[test]
     fn what_stands_for_an_order_is_the_order() {
