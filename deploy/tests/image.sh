@@ -5,10 +5,13 @@
 test_image() {
     need mmdebstrap mmdebstrap
     need buildah buildah
-    STORAGE=$WORK/storage "$here/container/build" --binary "$LISTEN" --output "$WORK/listen.oci.tar" >/dev/null
+    STORAGE=$WORK/storage "$here/container/build" --binary "$LISTEN" --output "$WORK/image.tar" >/dev/null
+    # Docker reads this file, and compose.yaml asks for this name.
+    tar -xOf "$WORK/image.tar" manifest.json | grep >/dev/null "listen:$("$LISTEN" --version | cut -d' ' -f2)\"" ||
+        fail "the archive is not Docker's, or of another name"
     ENGINE=(buildah --root "$WORK/storage/root" --runroot "$WORK/storage/run" --storage-driver vfs)
     # From the archive, as somebody has it who was only given the file.
-    CONTAINER=$("${ENGINE[@]}" from --quiet --pull-never "oci-archive:$WORK/listen.oci.tar")
+    CONTAINER=$("${ENGINE[@]}" from --quiet --pull-never "docker-archive:$WORK/image.tar")
     look_at_config
     look_at_files
     run_image
