@@ -1,6 +1,6 @@
-//! The two recipes of the image.
+//! The two recipes of the image, and the compose file's services beside those that serve.
 
-use crate::files::read;
+use crate::files::{documents, read, text};
 
 #[test]
 fn image_build_context_excludes_secrets_and_target() {
@@ -38,4 +38,23 @@ fn pulled_image_is_compiled_by_the_workspaces_toolchain() {
     assert!(recipe.contains(&format!("FROM docker.io/library/rust:{minor}-bookworm AS build")), "{channel}");
     // Or rustup fetches the components of the file into every image.
     assert!(recipe.contains("ENV RUSTUP_TOOLCHAIN=$RUST_VERSION"));
+}
+
+/// `up --wait` waits for the schema: it would wait for ever for what is started again for ever, such as with a wrong password.
+#[test]
+fn compose_gives_up_a_migration_that_fails_again_and_again() {
+    let file = &documents("deploy/compose.yaml")[0];
+    let restart = text(&file["services"]["migrate"]["restart"]);
+    let tries = restart.strip_prefix("on-failure:").expect("as often as it says");
+    assert!(tries.parse::<u8>().is_ok_and(|tries| (1..=10).contains(&tries)), "{restart}");
+}
+
+/// While PostgreSQL's image makes a new database, a server answers at the socket that is stopped before the one that stays starts:
+/// asked there, the database is healthy, and the migration finds nothing a moment later.
+#[test]
+fn compose_asks_the_database_at_the_address_that_services_use() {
+    let file = &documents("deploy/compose.yaml")[0];
+    let probe = file["services"]["database"]["healthcheck"]["test"].as_vec().expect("words");
+    let words: Vec<&str> = probe.iter().map(text).collect();
+    assert!(words.windows(2).any(|pair| pair == ["-h", "127.0.0.1"]), "{words:?}");
 }
