@@ -14,8 +14,7 @@ fn image_build_context_excludes_secrets_and_target() {
     }
 }
 
-/// Whoever builds with an engine that pulls gets another image than the one that `deploy/test` runs, but no other program,
-/// labels, ports, user or stop signal.
+/// `deploy/test` runs the image of `Containerfile` alone. That of `Dockerfile` must have the same labels, ports, user and stop signal.
 #[test]
 fn pulled_base_and_own_base_start_the_program_alike() {
     let from_label = |file: &str| {
@@ -40,7 +39,7 @@ fn pulled_image_is_compiled_by_the_workspaces_toolchain() {
     assert!(recipe.contains("ENV RUSTUP_TOOLCHAIN=$RUST_VERSION"));
 }
 
-/// `up --wait` waits for the schema: it would wait for ever for what is started again for ever, such as with a wrong password.
+/// `up --wait` waits until `migrate` ends. Restarted without a limit, as with a wrong password, it never ends.
 #[test]
 fn compose_gives_up_a_migration_that_fails_again_and_again() {
     let file = &documents("deploy/compose.yaml")[0];
@@ -49,8 +48,8 @@ fn compose_gives_up_a_migration_that_fails_again_and_again() {
     assert!(tries.parse::<u8>().is_ok_and(|tries| (1..=10).contains(&tries)), "{restart}");
 }
 
-/// While PostgreSQL's image makes a new database, a server answers at the socket that is stopped before the one that stays starts:
-/// asked there, the database is healthy, and the migration finds nothing a moment later.
+/// PostgreSQL's image makes a new database with a temporary server that listens on the socket only. A probe of the socket takes it
+/// for the real one, and the migration starts too early.
 #[test]
 fn compose_asks_the_database_at_the_address_that_services_use() {
     let file = &documents("deploy/compose.yaml")[0];
