@@ -5,10 +5,13 @@
 test_image() {
     need mmdebstrap mmdebstrap
     need buildah buildah
-    STORAGE=$WORK/storage "$here/container/build" --binary "$LISTEN" --output "$WORK/listen.oci.tar" >/dev/null
+    STORAGE=$WORK/storage "$here/container/build" --binary "$LISTEN" --output "$WORK/image.tar" >/dev/null
+    # Docker reads this file, and compose.yaml asks for this name.
+    tar -xOf "$WORK/image.tar" manifest.json | grep >/dev/null "listen:$("$LISTEN" --version | cut -d' ' -f2)\"" ||
+        fail "the archive is not Docker's, or of another name"
     ENGINE=(buildah --root "$WORK/storage/root" --runroot "$WORK/storage/run" --storage-driver vfs)
     # From the archive, as somebody has it who was only given the file.
-    CONTAINER=$("${ENGINE[@]}" from --quiet --pull-never "oci-archive:$WORK/listen.oci.tar")
+    CONTAINER=$("${ENGINE[@]}" from --quiet --pull-never "docker-archive:$WORK/image.tar")
     look_at_config
     look_at_files
     run_image
@@ -20,6 +23,15 @@ within() {
     while [ "$1" != -- ]; do settings+=(--env "$1") && shift; done
     shift
     "${ENGINE[@]}" run --isolation chroot --user 65532:65532 "${settings[@]}" "$CONTAINER" -- /usr/bin/listen "$@"
+}
+
+# What the program in the image prints. On a busy machine buildah's relay of it loses all of it once in a hundred times: asked again.
+said() {
+    for _ in 1 2 3; do
+        within "$@" >"$WORK/said" || return
+        [ ! -s "$WORK/said" ] || break
+    done
+    cat "$WORK/said"
 }
 
 look_at_config() {
@@ -57,14 +69,14 @@ look_at_files() {
 }
 
 run_image() {
-    within -- --version | grep >/dev/null '^listen ' || fail "--version"
+    said -- --version | grep >/dev/null '^listen ' || fail "--version"
     local api admin settings
     read -r POSTGRES_PORT api admin < <(free_ports 3)
     api=127.0.0.1:$api admin=127.0.0.1:$admin
     start_postgres
     settings=("DATABASE_URL=postgresql://postgres@127.0.0.1:$POSTGRES_PORT/postgres" "LISTEN_ADDR=$api"
         "LISTEN_ADMIN_ADDR=$admin" LISTEN_FINALIZATION_DISPATCH_MODE=postgres LISTEN_TEXT_ENGINE=embedded)
-    within "${settings[@]}" -- config | grep >/dev/null "^admin_addr  *$admin" || fail "config"
+    said "${settings[@]}" -- config | grep >/dev/null "^admin_addr  *$admin" || fail "config: $(cat "$WORK/said")"
     if within "${settings[@]}" -- healthcheck --live >/dev/null 2>&1; then fail "nothing runs, and it is healthy"; fi
 
     within "${settings[@]}" -- serve >"$WORK/image.log" 2>&1 &
@@ -98,7 +110,7 @@ until_healthy() {
 speak() {
     local key
     within "${settings[@]}" -- users create --id u1 >/dev/null
-    key=$(within "${settings[@]}" -- keys create --user u1 | tr -d '\r')
+    key=$(said "${settings[@]}" -- keys create --user u1 | tr -d '\r')
     curl -sf "$1/v1/dev/user/conversations" -H "Authorization: Bearer $key" -H 'Content-Type: application/json' \
         -d '{"text": "We agreed to order new roof tiles by Friday. I will call the roofer tomorrow morning about it."}' |
         grep >/dev/null '"status":"completed"' || fail "a conversation was not completed"

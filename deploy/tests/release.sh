@@ -11,6 +11,9 @@ test_release() {
     "$WORK/usr/bin/listen" --version >/dev/null
     [ "$(gzip -dc "$WORK/usr/share/man/man1/listen-serve.1.gz" | grep -c '^\.TH')" -eq 1 ] || fail "the manual page"
     bash -c ". '$WORK/usr/share/bash-completion/completions/listen' && complete -p listen" >/dev/null
+    for folder in vendor-completions site-functions; do
+        grep -q '^#compdef listen' "$WORK/usr/share/zsh/$folder/_listen" || fail "the completions for zsh, Debian's or others'"
+    done
     for unit in listen listen-migrate listen-worker@; do
         [ -s "$WORK/usr/lib/systemd/system/$unit.service" ] || fail "$unit.service is missing"
     done

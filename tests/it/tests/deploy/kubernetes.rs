@@ -59,18 +59,6 @@ fn migrate_job_and_service_have_the_same_database_settings() {
 }
 
 #[test]
-fn image_build_context_excludes_secrets_and_target() {
-    let (left_out, ignored) = (read(".dockerignore"), read(".gitignore"));
-    let is_path = |line: &&str| !line.is_empty() && !line.starts_with('#');
-    for path in ignored.lines().filter(is_path).chain(["/.git"]) {
-        assert!(
-            left_out.lines().any(|line| line.trim_start_matches("**/") == path.trim_start_matches('/')),
-            "{path}"
-        );
-    }
-}
-
-#[test]
 fn pods_run_as_non_root_with_a_read_only_file_system() {
     let migrate = document("deploy/kubernetes/base/migrate.yaml", "Job");
     for workload in deployments().iter().chain([&migrate]) {

@@ -16,6 +16,7 @@ mod files;
 mod process;
 
 mod autoscaler;
+mod image;
 mod kubernetes;
 mod settings;
 mod systemd;
