@@ -46,6 +46,7 @@ mod settings_file;
 mod shards;
 mod shards_console;
 mod shards_operated;
+mod shards_orders;
 mod shards_worked;
 mod tasks;
 mod tasks_credentials;
