@@ -180,3 +180,21 @@ async fn migrate_goes_on_in_other_shards_where_one_ends_with_an_error() {
     let migrated = json!({ "shards": [{ "shard": 1, "applied": [], "newer": [] }] });
     assert_eq!((code, document(&printed)), (Some(1), migrated));
 }
+
+#[tokio::test]
+async fn doctor_examines_a_server_by_a_shard_that_is_migrated() {
+    let shards = Shards::empty().await;
+    shards.printed(&["migrate", "--shard", "1"]);
+
+    let (code, printed, complaint) = shards.ends(&["doctor", "--json"]);
+
+    let document = document(&printed);
+    let checks = document["checks"].as_array().expect("checks").iter();
+    let of_server: Vec<&str> = checks
+        .filter(|check| !check["database"].is_null())
+        .map(|check| check["check"].as_str().expect("a name"))
+        .collect();
+    assert_eq!(code, Some(1), "{complaint}");
+    assert_eq!(of_server.iter().filter(|name| **name == "sessions").count(), 1, "{of_server:?}");
+    assert_eq!(of_server.iter().filter(|name| **name == "clock").count(), 1, "{of_server:?}");
+}
