@@ -116,6 +116,13 @@ pub(crate) async fn bring_up_to_date(ledger: &Ledger) -> anyhow::Result<Schema> 
              `create database … encoding 'UTF8' template template0`"
         ))
         .into()),
+        Migrated::OtherSchema { holds, makes } => Err(Exit::Refused(format!(
+            "the tables are in the schema {holds} of this database, and new ones would be made in {}: nothing was applied. The \
+             `search_path` of the role, of the database or of DATABASE_URL must name {holds} first; another installation needs a \
+             database of its own",
+            makes.as_deref().unwrap_or("none"),
+        ))
+        .into()),
         Migrated::Parted { missing, unknown } => Err(Exit::Refused(format!(
             "the schema is of another line than this program: it lacks {} of its migrations (the first is {}) and has {} \
              that it does not know (the last is {}); nothing was applied. Run the `listen migrate` of a version that has all \

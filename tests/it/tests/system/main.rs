@@ -42,6 +42,7 @@ mod people;
 mod privacy;
 mod proxy;
 mod replay;
+mod search_path;
 mod settings_file;
 mod shards;
 mod shards_console;
