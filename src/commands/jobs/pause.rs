@@ -30,7 +30,8 @@ pub(super) struct Switch {
 pub(super) async fn pause(shards: &[Operations], switch: &Switch, as_json: bool) -> anyhow::Result<()> {
     let (queue, action) = (switch.queue(), switch.cause.action());
     let pause = async |shard: &Operations| Ok((shard.pause(queue, &action).await?, PAUSED));
-    switch.tell("paused", order(shards, pause).await, "paused already", as_json)
+    let (changed, failures) = order(shards, pause).await;
+    switch.tell("paused", &changed, "paused already", failures, as_json)
 }
 
 /// Claims again.
@@ -45,7 +46,8 @@ pub(super) async fn resume(shards: &[Operations], switch: &Switch, as_json: bool
         let workers = shard.workers().await.unwrap_or_default();
         Ok((changed, resumed(queue, hands_over(&workers))))
     };
-    switch.tell("claiming", order(shards, resume).await, "not paused", as_json)
+    let (changed, failures) = order(shards, resume).await;
+    switch.tell("claiming", &changed, "not paused", failures, as_json)
 }
 
 const PAUSED: &str = "paused: no process claims from it; runs that have begun go on";
@@ -73,8 +75,9 @@ impl Switch {
     fn tell(
         &self,
         state: &str,
-        (changed, failures): (Vec<(Operations, (bool, &str))>, Failures),
+        changed: &[(Operations, (bool, &str))],
         known: &str,
+        failures: Failures,
         as_json: bool,
     ) -> anyhow::Result<()> {
         if as_json && !changed.is_empty() {
@@ -91,7 +94,7 @@ impl Switch {
             }
             print_json(&all)?;
         } else {
-            for (shard, (changed, done)) in &changed {
+            for (shard, (changed, done)) in changed {
                 let words = if *changed { done } else { known };
                 say!("{}{}: {words}", label(shard), self.queue)?;
             }
