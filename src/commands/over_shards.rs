@@ -45,7 +45,7 @@ pub(crate) async fn each<T>(
     over_shards::each(shards, named).await
 }
 
-/// Gives an order to each of the shards, whatever becomes of it in the others.
+/// Gives an order to every shard, also where others fail.
 pub(crate) async fn order<T>(
     shards: &[Operations],
     give: impl AsyncFn(&Operations) -> anyhow::Result<T>,
@@ -65,7 +65,7 @@ pub(crate) async fn order<T>(
 /// What an order says at its end that did not end in every shard.
 pub(crate) const NOT_EVERYWHERE: &str = "not done in every shard";
 
-/// Shards in which an order ended with an error: what was done is told first.
+/// Shards in which an order ended with an error, kept until the command has printed what was done.
 #[derive(Default)]
 pub(crate) struct Failures(Vec<(Shard, anyhow::Error)>);
 
