@@ -130,7 +130,10 @@ pub(crate) const MEANINGS: [(&str, &str); 8] = [
     ("3", "not found"),
     ("4", "refused by the state of the object, or by a schema that is not this version's (`listen migrate`)"),
     ("5", "done in part"),
-    ("69", "the database cannot be reached or is busy: repeat the command"),
+    (
+        "69",
+        "the database cannot be reached or is busy: repeat the command; `doctor`: the only database was not examined, as it cannot be reached, is missing, or refuses the user (of several shards, such a one is 1)",
+    ),
     ("130, 143", "interrupted by SIGINT or SIGTERM; a bulk replay goes on"),
 ];
 /// Some of many were done, and some were not.

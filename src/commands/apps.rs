@@ -261,7 +261,10 @@ async fn switched(
     if !done {
         return Err(unknown(id).into());
     }
-    operations.store().follow_apps(Some(id)).await?;
+    if let Err(error) = operations.store().follow_apps(Some(id)).await {
+        // The app is switched all the same.
+        note!("the webhooks of its users follow with the next repair pass: {error}");
+    }
     match as_json {
         true => print_json(&json!({ "app": id, "switched": to })),
         false if to == "on" => {

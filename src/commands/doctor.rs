@@ -87,6 +87,7 @@ enum Of {
 
 /// The remarks about one shard, and about the database that it may share with others.
 struct Seen {
+    is_migrated: bool,
     of_server: Vec<Remark>,
     of_shard: Vec<Remark>,
 }
@@ -104,6 +105,7 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
         remarks.push((Of::All, remark("shards", Level::Failure, error.to_string())));
     }
     let queue = tasks::queue(&doctor.tasks).await;
+    let mut known = Vec::new();
     for ledger in &ledgers {
         let shard = ledger.db().shard();
         match examine(ledger, &doctor, &shards, &queue).await {
@@ -112,8 +114,13 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
                 remarks.extend(seen.map(|remark| (Of::All, remark)));
             }
             Ok(seen) => {
+                // A schema that is not migrated does not say how many sessions processes open.
                 let server = Of::Server(database::address(ledger));
-                if remarks.iter().all(|(of, _)| *of != server) {
+                if !known.contains(&(server.clone(), true))
+                    && !known.contains(&(server.clone(), seen.is_migrated))
+                {
+                    known.push((server.clone(), seen.is_migrated));
+                    remarks.retain(|(of, _)| *of != server);
                     remarks.extend(seen.of_server.into_iter().map(|remark| (server.clone(), remark)));
                 }
                 remarks.extend(seen.of_shard.into_iter().map(|remark| (Of::Shard(shard), remark)));
@@ -128,8 +135,12 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
         }
     }
     remarks.extend(queue.into_iter().map(|remark| (Of::All, remark)));
-    // Remarks about all shards come first.
-    remarks.sort_by_key(|(of, _)| *of != Of::All);
+    // Remarks about all shards come first, then those about servers.
+    remarks.sort_by_key(|(of, _)| match of {
+        Of::All => 0,
+        Of::Server(_) => 1,
+        Of::Shard(_) => 2,
+    });
     let broken = remarks.iter().any(|(_, remark)| remark.level == Level::Failure);
     match doctor.common.json {
         true => {
@@ -255,7 +266,7 @@ fn judge(found: &Examination, workers: &Workers, near: &Near) -> Seen {
         ]);
     }
     of_shard.extend(near.secrets.map(|(found, has_key)| secrets::secrets(found, has_key)));
-    Seen { of_server: server::server(found, workers, near), of_shard }
+    Seen { is_migrated: migrated, of_server: server::server(found, workers, near), of_shard }
 }
 
 fn remark(name: &'static str, level: Level, words: String) -> Remark {

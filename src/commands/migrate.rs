@@ -9,15 +9,13 @@ use operations::Operations;
 use serde_json::{Value, json};
 
 use super::{
-    over_shards::label,
-    stderr::note,
+    over_shards::{Failures, label},
     stdout::say,
     table::{CommonArgs, print_json},
 };
 use crate::{
     database::is_there,
-    exit::{Exit, in_one_line, is_away, of_shard},
-    over_shards::numbers,
+    exit::Exit,
     schema::{other_words, refuse_others},
 };
 
@@ -32,29 +30,27 @@ pub(crate) struct Migrate {
 ///
 /// # Errors
 /// When a migration fails, a schema is not this program's, or a database does not answer: those of other shards are migrated before
-/// that is said.
+/// that is said, as their processes wait for it.
 pub(crate) async fn run(migrate: Migrate) -> anyhow::Result<ExitCode> {
     let shards = migrate.common.shards()?;
     let chosen = migrate.common.chosen_of(&shards)?;
     refuse_others(&shards).await?;
-    let (mut schemas, mut away) = (Vec::new(), Vec::new());
+    let (mut schemas, mut failures) = (Vec::new(), Failures::default());
     for shard in &chosen {
         let number = shard.db().shard();
         let schema = match migrated(shard).await {
-            // The others are brought up to date all the same: their processes wait for it.
-            Err(error) if chosen.len() > 1 && is_away(&error) => {
-                note!("shard {number}: {}", in_one_line(&error));
-                away.push(number.number);
+            Ok(schema) => schema,
+            Err(error) => {
+                failures.add(shard, error);
                 continue;
             }
-            migrated => migrated.map_err(|error| of_shard(error, number))?,
         };
         if !migrate.common.json {
             say!("{}{}", label(shard), schema.words())?;
         }
         schemas.push((number, schema));
     }
-    if migrate.common.json {
+    if migrate.common.json && !schemas.is_empty() {
         match schemas.as_slice() {
             [(only, schema)] if only.is_only() => print_json(&schema.to_json()),
             _ => {
@@ -66,11 +62,7 @@ pub(crate) async fn run(migrate: Migrate) -> anyhow::Result<ExitCode> {
             }
         }?;
     }
-    if !away.is_empty() {
-        let words = format!("not every shard was migrated: no answer from {}", numbers(away.into_iter()));
-        return Err(Exit::Unavailable(words).into());
-    }
-    Ok(ExitCode::SUCCESS)
+    failures.end("not every shard was migrated").map(|()| ExitCode::SUCCESS)
 }
 
 /// Migrates a shard once its server is there.
@@ -122,6 +114,13 @@ pub(crate) async fn bring_up_to_date(ledger: &Ledger) -> anyhow::Result<Schema> 
         Migrated::OtherEncoding(found) => Err(Exit::Refused(format!(
             "the database stores texts as {found} and not as UTF8: nothing was applied. Make another one: \
              `create database … encoding 'UTF8' template template0`"
+        ))
+        .into()),
+        Migrated::OtherSchema { holds, makes } => Err(Exit::Refused(format!(
+            "the tables are in the schema {holds} of this database, and new ones would be made in {}: nothing was applied. The \
+             `search_path` of the role, of the database or of DATABASE_URL must name {holds} first; another installation needs a \
+             database of its own",
+            makes.as_deref().unwrap_or("none"),
         ))
         .into()),
         Migrated::Parted { missing, unknown } => Err(Exit::Refused(format!(

@@ -7,7 +7,7 @@ use operations::{Operations, Resealed, SealedSecrets};
 use serde_json::json;
 
 use super::{
-    over_shards::each,
+    over_shards::{NOT_EVERYWHERE, order},
     stderr::note,
     stdout::say,
     table::{CommonArgs, field, print_json},
@@ -50,9 +50,12 @@ pub(crate) async fn run(secrets: Secrets) -> anyhow::Result<ExitCode> {
         };
         Ok((resealed, shard.sealed_secrets().await?))
     };
-    let answers = each(&secrets.common.chosen()?, of_shard).await?;
+    let (answers, failures) = order(&secrets.common.chosen()?, of_shard).await;
+    if answers.is_empty() {
+        return failures.end(NOT_EVERYWHERE).map(|()| ExitCode::SUCCESS);
+    }
     let (mut counts, mut resealed) = (SealedSecrets::default(), rotates.then(Resealed::default));
-    for (_, (done, found)) in &answers.of {
+    for (_, (done, found)) in &answers {
         counts.add(*found);
         if let (Some(sum), Some(done)) = (&mut resealed, done) {
             sum.add(*done);
@@ -80,9 +83,9 @@ pub(crate) async fn run(secrets: Secrets) -> anyhow::Result<ExitCode> {
                 done.unreadable
             );
             note!("{words}");
-            answers.complete()?;
+            failures.end(NOT_EVERYWHERE)?;
             Ok(ExitCode::from(PARTLY))
         }
-        _ => answers.complete().map(|()| ExitCode::SUCCESS),
+        _ => failures.end(NOT_EVERYWHERE).map(|()| ExitCode::SUCCESS),
     }
 }

@@ -103,21 +103,28 @@ impl CommonArgs {
         Ok(vec![Operations::new(shards.numbered(number).ok_or_else(words)?)])
     }
 
-    /// The shard of a user, once it has answered.
+    /// The first of these ids that belongs to the shard of `--shard`, or to any where none is named, and its shard, once that
+    /// has answered.
     ///
     /// # Errors
-    /// As [`chosen`](Self::chosen), when `--shard` names another shard than the user's, or no server answers there.
-    pub(crate) async fn operations_of_user(&self, user: &UserId) -> anyhow::Result<Operations> {
+    /// As [`chosen`](Self::chosen), when none does, or no server answers there.
+    pub(crate) async fn operations_of_user(
+        &self,
+        ids: impl Iterator<Item = UserId>,
+    ) -> anyhow::Result<(UserId, Operations)> {
         let shards = self.shards()?;
-        let own = Operations::new(shards.of_user(user));
-        let shard = own.db().shard();
-        match self.chosen_of(&shards)?.iter().any(|chosen| chosen.db().shard() == shard) {
-            true => there(&own).await,
-            false => Err(Exit::Usage(format!(
-                "{user} is of shard {shard}, which follows from the id: leave out --shard"
-            ))
-            .into()),
+        let chosen = self.chosen_of(&shards)?;
+        let mut other = String::new();
+        for id in ids {
+            let shard = shards.of_user(&id).db().shard();
+            match chosen.iter().find(|chosen| chosen.db().shard() == shard) {
+                Some(own) => return Ok((id, there(own).await?)),
+                None => {
+                    other = format!("{id} is of shard {shard}, which follows from the id: leave out --shard")
+                }
+            }
         }
+        Err(Exit::Usage(other).into())
     }
 
     /// Whether there is a key to store secrets under.

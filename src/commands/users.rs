@@ -5,7 +5,7 @@ mod export;
 pub(crate) mod limits;
 pub(crate) mod list;
 
-use std::process::ExitCode;
+use std::{iter, process::ExitCode};
 
 use clap::{Args, Subcommand};
 use ledger::Ledger;
@@ -97,8 +97,10 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
     let of = async |id: &str| ids::place(common, IdKind::User, id).await;
     let (id, change, operations) = match users.verb {
         Verb::Create { id, settings } => {
-            let id = UserId::new(id.unwrap_or_else(fresh_id));
-            let operations = common.operations_of_user(&id).await?;
+            let (id, operations) = match id {
+                Some(id) => common.operations_of_user(iter::once(UserId::new(id))).await?,
+                None => common.operations_of_user(iter::repeat_with(fresh_id).take(FRESH_IDS)).await?,
+            };
             if !create(&operations, &id, &settings.change(None)).await? {
                 return Err(Exit::Refused(format!("there is a person {id} already")).into());
             }
@@ -165,9 +167,12 @@ impl Settings {
     }
 }
 
-fn fresh_id() -> String {
+/// So many ids are made until one falls into the shard of `--shard`: each does with a chance of one in 1,024 at least.
+const FRESH_IDS: usize = 1 << 16;
+
+fn fresh_id() -> UserId {
     use rand::RngExt;
-    uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string()
+    UserId::new(uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string())
 }
 
 fn time_zone(name: &str) -> Result<String, String> {

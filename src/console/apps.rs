@@ -24,7 +24,7 @@ use super::{
     visitor::Visitor,
     words::{Moment, query},
 };
-use crate::{lists, over_shards::each};
+use crate::{lists, over_shards::each_alone};
 
 /// Apps on a page.
 const PAGE: i64 = 50;
@@ -148,17 +148,23 @@ pub(super) async fn change(
     let (id, action) = (id.as_str(), &action);
     let switch = |shard: Operations| async move {
         let found = shard.db().in_time(shard.switch_app(id, !is_off, action)).await?;
-        if found {
-            shard.db().in_time(shard.store().follow_apps(Some(id))).await?;
+        if found && let Err(error) = shard.db().in_time(shard.store().follow_apps(Some(id))).await {
+            // The app is switched all the same.
+            tracing::warn!(%error, "the webhooks of an app are left to the round");
         }
         Ok::<_, db::Error>(found)
     };
     // One of the shards has it.
-    let switched = each(&console.all(), switch).await?;
-    match (switched.of.iter().any(|(_, found)| *found), switched.away.first()) {
-        (true, _) => {}
-        (false, None) => return Err(Fault::Missing(format!("There is no app {id}.")).into()),
-        (false, Some((_, absence))) => return Err(Fault::from(*absence).into()),
+    let (mut is_switched, mut errors) = (false, Vec::new());
+    for (_, answer) in each_alone(&console.all(), switch).await {
+        match answer {
+            Ok(found) => is_switched |= found,
+            Err(error) => errors.push(Undone::from(error)),
+        }
+    }
+    if !is_switched {
+        let missing = || Fault::Missing(format!("There is no app {id}.")).into();
+        return Err(Undone::worst(errors).unwrap_or_else(missing));
     }
     let word = if is_off { "switched-off" } else { "switched-on" };
     Ok(Redirect::to(&format!("/console/apps?{}", query(&[("done", word)]))))

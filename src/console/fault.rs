@@ -95,6 +95,12 @@ impl From<Absence> for Fault {
 }
 
 impl Undone {
+    /// Of errors of several shards the one that leaves most open: that something may have been done is not hidden behind what
+    /// certainly was not.
+    pub(super) fn worst(errors: impl IntoIterator<Item = Self>) -> Option<Self> {
+        errors.into_iter().min_by_key(|error| !matches!(error.0, Fault::Halfway))
+    }
+
     /// What an address calls it, of what an error of the database is.
     pub(super) fn name(&self) -> &'static str {
         match self.0 {

@@ -1,6 +1,6 @@
 //! Replaying many: look at what would happen, then begin.
 
-use std::time::Duration;
+use std::{iter, time::Duration};
 
 use axum::{
     extract::State,
@@ -17,6 +17,7 @@ use super::{
     fault::{Fault, Undone},
     filter_form::FilterForm,
     outcome::{Order, Outcome},
+    page::{Frame, Message, render},
     typed::Query,
     visitor::Visitor,
     words::{Sentence, count},
@@ -48,10 +49,10 @@ pub(super) async fn ask(
     let mut preview = ReplayPreview::default();
     looks.of.iter().for_each(|(_, of_shard)| preview.add(of_shard));
     if preview.jobs == 0 {
-        return Err(Fault::Missing(match reached.without(&looks.away) {
-            None => "No unsettled dead letter is found: nothing is to be replayed.".to_owned(),
-            Some(without) => format!("No unsettled dead letter is found. {without}"),
-        }));
+        let frame = Frame::of(visitor, "replays", "Nothing is to be replayed");
+        let text = iter::once("No unsettled dead letter is found.".to_owned());
+        let text = text.chain(reached.without(&looks.away)).collect();
+        return Ok(render(&Message { frame, text, parts: Vec::new() }));
     }
     // The form carries the operation's name: sent twice, it begins once.
     let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid();
@@ -131,8 +132,8 @@ pub(super) async fn start(State(console): State<Console>, acting: Acting) -> Res
     let start = |shard: Operations| async move {
         let id = Order::replay_in(id, shard.db().shard().number);
         match shard.db().within(PATIENCE, shard.start_replay(id, order, action)).await? {
-            Started::Running(view) => Ok((u64::from(view.items.unsigned_abs()), 0)),
-            Started::Nothing => Ok((0, 0)),
+            Started::Running(view) => Ok(((u64::from(view.items.unsigned_abs()), 0), None)),
+            Started::Nothing => Ok(((0, 0), None)),
         }
     };
     let shards = console.shards_of(user.as_ref());

@@ -1,5 +1,7 @@
 //! What an operator orders of live jobs: that they run now, or that one ends.
 
+use std::iter;
+
 use axum::{
     extract::State,
     response::{Redirect, Response},
@@ -16,7 +18,8 @@ use super::{
     filter_form::FilterForm,
     job::find,
     one::granted,
-    outcome::{Counts, Order, Outcome},
+    outcome::{Done, Order, Outcome},
+    page::{Frame, Message, render},
     typed::{Path, Query},
     visitor::Visitor,
     words::{Sentence, count},
@@ -115,10 +118,9 @@ pub(super) async fn ask_many(
     let without = reached.without(&looks.away);
     let found: usize = looks.of.iter().map(|(_, (found, _))| found.len()).sum();
     if found == 0 {
-        return Err(Fault::Missing(match without {
-            None => "No job that is found waits for a moment: nothing is to be hurried.".to_owned(),
-            Some(without) => format!("No job that is found waits for a moment. {without}"),
-        }));
+        let frame = Frame::of(visitor, "jobs", "Nothing is to be run now");
+        let text = iter::once("No job that is found waits for a moment.".to_owned());
+        return Ok(render(&Message { frame, text: text.chain(without).collect(), parts: Vec::new() }));
     }
     let several = if found == 1 { "waiting job" } else { "waiting jobs" };
     let title = format!("Run {} {several} now?", count(found as i64));
@@ -164,7 +166,7 @@ pub(super) async fn run_many_now(State(console): State<Console>, acting: Acting)
     let run = |shard: Operations| async move { run_now_in(&shard, order).await };
     let outcome = Outcome::new(Order::RunNow, each_alone(&shards, run).await)?;
     let (due, refused) = outcome.sum();
-    if refused == 0 && (shards.len() == 1 || due == 0 && outcome.is_complete()) {
+    if refused == 0 && outcome.is_complete() && (shards.len() == 1 || due == 0) {
         let word = if due > 0 { "all-hurried" } else { "unchanged" };
         return Ok(Redirect::to(&format!("/console/jobs?status=queued&done={word}")));
     }
@@ -172,22 +174,24 @@ pub(super) async fn run_many_now(State(console): State<Console>, acting: Acting)
 }
 
 /// One order in the audit, and a transaction per job; one that has begun meanwhile is left alone. How many are due now, and how
-/// many refused.
+/// many refused, until an error comes: nothing more is asked of that shard.
 async fn run_now_in(
     shard: &Operations,
     (filter, words, action): (&JobFilter, &str, &OperatorAction),
-) -> Result<Counts, db::Error> {
+) -> Result<Done, db::Error> {
     let (found, _) = shard.db().in_time(waiting(shard, filter)).await?;
     if found.is_empty() {
-        return Ok((0, 0));
+        return Ok(((0, 0), None));
     }
     let begun = shard.begin_order(order_id(), OrderOfMany::RunNow, (words, found.len() as u64), action);
     let mut given = shard.db().in_time(begun).await?;
     for job in found {
-        shard.db().in_time(shard.give_order(&mut given, &job)).await?;
+        if let Err(error) = shard.db().in_time(shard.give_order(&mut given, &job)).await {
+            return Ok((given.counts(), Some(error)));
+        }
     }
-    shard.db().in_time(shard.end_order(&given)).await?;
-    Ok(given.counts())
+    let ended = shard.db().in_time(shard.end_order(&given)).await;
+    Ok((given.counts(), ended.err()))
 }
 
 fn queued(form: &FilterForm, now: Timestamp) -> Result<JobFilter, Fault> {

@@ -94,47 +94,52 @@ impl Order {
 /// How much was done in a shard, and how much was refused.
 pub(super) type Counts = (u64, u64);
 
+/// What was done in a shard, perhaps until an error came.
+pub(super) type Done = (Counts, Option<db::Error>);
+
 /// What the order came to, in the order of the shards' numbers.
 pub(super) struct Outcome {
     order: Order,
-    shards: Vec<(u16, Result<Counts, Undone>)>,
+    shards: Vec<(u16, Counts, Option<Undone>)>,
 }
 
 impl Outcome {
     /// From what each shard answered.
     ///
     /// # Errors
-    /// When every shard failed.
+    /// When every shard failed, and nothing is known to be done.
     pub(super) fn new(
         order: Order,
-        answers: Vec<(Operations, Result<Counts, db::Error>)>,
+        answers: Vec<(Operations, Result<Done, db::Error>)>,
     ) -> Result<Self, Undone> {
-        let have_all_failed = answers.iter().all(|(_, answer)| answer.is_err());
-        let number = |shard: Operations| shard.db().shard().number;
-        let shards = answers.into_iter().map(|(shard, answer)| (number(shard), answer.map_err(Undone::from)));
-        let mut shards: Vec<_> = shards.collect();
-        if have_all_failed && let Some((_, Err(error))) = shards.pop() {
-            return Err(error);
+        let shards = answers.into_iter().map(|(shard, answer)| {
+            let (counts, error) = answer.unwrap_or_else(|error| ((0, 0), Some(error)));
+            (shard.db().shard().number, counts, error.map(Undone::from))
+        });
+        let outcome = Self { order, shards: shards.collect() };
+        if outcome.sum() == (0, 0) && outcome.shards.iter().all(|(_, _, error)| error.is_some()) {
+            let errors = outcome.shards.into_iter().filter_map(|(_, _, error)| error);
+            return Undone::worst(errors).map_or(Ok(Self { order, shards: Vec::new() }), Err);
         }
-        Ok(Self { order, shards })
+        Ok(outcome)
     }
 
-    /// How much was done where nothing failed, and how much was refused.
+    /// How much was done, and how much was refused.
     pub(super) fn sum(&self) -> Counts {
-        let counts = self.shards.iter().filter_map(|(_, answer)| answer.as_ref().ok());
+        let counts = self.shards.iter().map(|(_, counts, _)| counts);
         counts.fold((0, 0), |sum, counts| (sum.0.saturating_add(counts.0), sum.1.saturating_add(counts.1)))
     }
 
     /// Whether no shard failed.
     pub(super) fn is_complete(&self) -> bool {
-        self.shards.iter().all(|(_, answer)| answer.is_ok())
+        self.shards.iter().all(|(_, _, error)| error.is_none())
     }
 
     /// Leads to the page of it.
     pub(super) fn redirect(&self) -> Redirect {
-        let shards = self.shards.iter().map(|(shard, answer)| match answer {
-            Ok((done, refused)) => format!("{shard}:{done}.{refused}"),
-            Err(error) => format!("{shard}:{}", error.name()),
+        let shards = self.shards.iter().map(|(shard, (done, refused), error)| match error {
+            None => format!("{shard}:{done}.{refused}"),
+            Some(error) => format!("{shard}:{done}.{refused}.{}", error.name()),
         });
         let shards = shards.collect::<Vec<_>>().join(",");
         Redirect::to(&format!(
@@ -147,11 +152,13 @@ impl Outcome {
         let shard = |text: &str| {
             let (shard, answer) = text.split_once(':')?;
             let shard = shard.parse().ok().filter(|shard| *shard < of)?;
-            let answer = match answer.split_once('.') {
-                Some((done, refused)) => Ok((done.parse().ok()?, refused.parse().ok()?)),
-                None => Err(Undone::of_name(answer)?),
+            let mut parts = answer.splitn(3, '.');
+            let counts = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+            let error = match parts.next() {
+                Some(name) => Some(Undone::of_name(name)?),
+                None => None,
             };
-            Some((shard, answer))
+            Some((shard, counts, error))
         };
         let shards = address.shards.split(',').map(shard).collect::<Option<_>>()?;
         Some(Self { order: Order::of_name(&address.order)?, shards })
@@ -176,19 +183,22 @@ pub(super) async fn show(
     let outcome =
         outcome.ok_or_else(|| Fault::Unreadable("The address does not say what was done.".to_owned()))?;
     let (here, title) = outcome.order.title(outcome.sum());
-    let title = if outcome.is_complete() { title } else { format!("{title}, but not in every shard") };
-    let parts = outcome.shards.into_iter().filter_map(|(number, answer)| {
+    let title = match (outcome.is_complete(), of) {
+        (true, _) => title,
+        (false, 1) => format!("{title}, but not all"),
+        (false, _) => format!("{title}, but not in every shard"),
+    };
+    let parts = outcome.shards.into_iter().filter_map(|(number, counts, error)| {
         let shard = Shard { number, of }.to_string();
-        match answer {
-            Ok(counts) => {
-                let (words, address) = outcome.order.done_in(number, counts)?;
-                Some(Part { shard, words, address, fault: None })
-            }
-            Err(error) => {
-                let (heading, words) = error.words();
-                Some(Part { shard, words, address: String::new(), fault: Some(heading) })
-            }
-        }
+        let done = outcome.order.done_in(number, counts);
+        let Some(error) = error else {
+            let (words, address) = done?;
+            return Some(Part { shard, words, address, fault: None });
+        };
+        let (heading, words) = error.words();
+        let (done, address) = done.filter(|_| counts != (0, 0)).unwrap_or_default();
+        let words = if done.is_empty() { words } else { format!("{done}. {words}") };
+        Some(Part { shard, words, address, fault: Some(heading) })
     });
     let parts = parts.collect();
     Ok(render(&Message { frame: Frame::of(visitor, here, title), text: Vec::new(), parts }))

@@ -59,7 +59,7 @@ pub(super) async fn change(
             true => shard.db().in_time(shard.pause(queue, action)).await?,
             false => shard.db().in_time(shard.resume(queue, action)).await?,
         };
-        Ok((u64::from(changed), 0))
+        Ok(((u64::from(changed), 0), None))
     };
     let (order, did) = match pauses {
         true => (Order::Pause(queue), "paused"),

@@ -119,9 +119,9 @@ pub(super) async fn act(State(console): State<Console>, acting: Acting) -> Resul
         came.refused.extend(of_shard.refused);
         came.failed.extend(of_shard.failed);
         came.unasked.extend(of_shard.unasked);
-        came.error = came.error.or(of_shard.error);
+        came.errors.extend(of_shard.errors);
     }
-    match came.error {
+    match Undone::worst(came.errors) {
         Some(error) if came.done == 0 && came.refused.is_empty() => return Err(error),
         _ => {}
     }
@@ -147,8 +147,7 @@ struct CameTo {
     failed: Vec<(String, &'static str)>,
     /// Those that were not tried, behind one of their shard that got no answer.
     unasked: Vec<String>,
-    /// The first of the errors.
-    error: Option<Undone>,
+    errors: Vec<Undone>,
 }
 
 /// Gives the order to jobs of one shard, one after the other, until its database does not answer: every other of them would wait as
@@ -165,7 +164,7 @@ async fn act_in(shard: &Operations, act: Act, jobs: &[&str], action: &OperatorAc
                 let is_silent = error.for_all().is_some();
                 let error = Undone::from(error);
                 came.failed.push(((*id).to_owned(), error.name()));
-                came.error.get_or_insert(error);
+                came.errors.push(error);
                 if is_silent {
                     came.unasked = jobs.iter().skip(place + 1).map(|id| (*id).to_owned()).collect();
                     break;

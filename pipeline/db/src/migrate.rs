@@ -64,6 +64,13 @@ pub enum Migrated {
     OtherShard(Shard),
     /// The database is empty, and stores texts in this encoding instead of [`ENCODING`]: nothing was done.
     OtherEncoding(String),
+    /// The tables are in another schema than new ones would be made in: the `search_path` has changed. Nothing was done.
+    OtherSchema {
+        /// Where the tables are.
+        holds: String,
+        /// Where new ones would be made, if anywhere.
+        makes: Option<String>,
+    },
 }
 
 /// Applies what is missing; where nothing is, this only reads, so that a role without rights to create may ask.
@@ -93,12 +100,22 @@ async fn apply_missing(shard: Shard, pool: &PgPool) -> Result<Migrated, sqlx::Er
             Ok(Migrated::Applied(missing))
         }
         (false, true) => {
+            if shard.is_only()
+                && let Some((holds, makes)) = elsewhere(&mut session).await?
+            {
+                return Ok(Migrated::OtherSchema { holds, makes });
+            }
             apply(&missing, &mut session).await?;
             Ok(Migrated::Applied(missing))
         }
         (true, false) => Ok(Migrated::Newer(unknown)),
         (false, false) => Ok(Migrated::Parted { missing, unknown }),
     }
+}
+
+/// The schema of the tables and that of new ones, where they differ.
+async fn elsewhere(session: &mut PgConnection) -> Result<Option<(String, Option<String>)>, sqlx::Error> {
+    sqlx::query_as(include_str!("../sql/migrations/elsewhere.sql")).fetch_optional(session).await
 }
 
 /// Refuses migrations that were applied with other contents than this program's of the same versions.

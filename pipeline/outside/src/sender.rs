@@ -18,6 +18,8 @@ use crate::retry_after::retry_after;
 
 /// The whole call, the reading of the answer included.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long the rest of an answer is read once its status is there.
+const BODY_TIMEOUT: Duration = Duration::from_secs(2);
 /// How much of an answer is read.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
@@ -86,7 +88,7 @@ impl Sender {
         match reaching(found, request.send()).await {
             Ok(response) => {
                 let answer = status_of(&response, now);
-                read_to_limit(response).await;
+                let _ = tokio::time::timeout(BODY_TIMEOUT, read_to_limit(response)).await;
                 answer
             }
             Err(error) => failure_of(&error),

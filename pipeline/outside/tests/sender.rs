@@ -223,6 +223,23 @@ async fn sender_times_out_dns_after_three_seconds() {
     assert_eq!(started.elapsed(), Duration::from_secs(3));
 }
 
+/// A receiver that answers at once and then drips would hold a slot for as long as one that says nothing.
+#[tokio::test]
+async fn sender_does_not_wait_for_a_slow_body_behind_a_status() {
+    let drip = || async {
+        let bytes = futures::stream::unfold((), |()| async {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            Some((Ok::<_, io::Error>(Bytes::from_static(b"x")), ()))
+        });
+        (StatusCode::SERVICE_UNAVAILABLE, Body::from_stream(bytes))
+    };
+    let address = receiver(Router::new().route("/hook", post(drip))).await;
+    let sender = sender(&["127.0.0.0/8"], Arc::default());
+    let url = format!("http://{address}/hook");
+    let answer = tokio::time::timeout(Duration::from_secs(10), call(&sender, &url)).await;
+    assert_eq!(answer, Ok(Answer::Status { code: 503, retry_after: None }));
+}
+
 #[tokio::test]
 async fn sender_resolves_names_of_the_hosts_file() {
     let found = outside::SystemLookup.lookup("localhost").await.unwrap();

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     commands::{
         consent::{Cause, Consent},
-        over_shards::{each, label},
+        over_shards::{Failures, NOT_EVERYWHERE, each, label},
         progress,
         stdout::{plain, say},
         table::print_json,
@@ -117,37 +117,51 @@ pub(super) async fn many(
         return looks.complete().map(|()| ExitCode::SUCCESS);
     }
     let bar = progress::bar(found.unsigned_abs(), "dismissed");
-    let (mut dismissed, mut refused) = (0, 0);
+    let (mut dismissed, mut refused, mut failures) = (0, 0, Failures::default());
     for (shard, (filter, preview)) in &looks.of {
         if preview.jobs == 0 {
             continue;
         }
-        let meant = preview.jobs.unsigned_abs();
-        let counts =
-            all_of(shard, dismiss, (filter.clone(), meant), &|done| bar.set_position(dismissed + done))
-                .await?;
+        let (meant, mut counts) = ((filter.clone(), preview.jobs.unsigned_abs()), (0, 0));
+        let mut tell = |done: (u64, u64)| {
+            counts = done;
+            bar.set_position(dismissed + done.0);
+        };
+        if let Err(error) = all_of(shard, dismiss, meant, &mut tell).await {
+            failures.add(shard, error);
+        }
         if looks.of.len() > 1 && !as_json {
             bar.suspend(|| say!("{}dismissed {}, refused {}", label(shard), counts.0, counts.1))?;
         }
         (dismissed, refused) = (dismissed + counts.0, refused + counts.1);
     }
     bar.finish_and_clear();
+    // Behind an error, what was found was not looked at; without one, others may have been dismissed meanwhile.
+    let unanswered = match failures.is_empty() {
+        true => 0,
+        false => found.unsigned_abs().saturating_sub(dismissed + refused),
+    };
     match as_json {
-        true => print_json(&json!({ "found": found, "dismissed": dismissed, "refused": refused })),
+        true => print_json(&json!({ "found": found, "dismissed": dismissed, "refused": refused,
+            "unanswered": unanswered })),
+        false if unanswered > 0 => {
+            say!("dismissed {dismissed}, refused {refused}, without an answer {unanswered}")
+        }
         false => say!("dismissed {dismissed}, refused {refused}"),
     }?;
+    failures.end(NOT_EVERYWHERE)?;
     looks.complete()?;
     Ok(if refused == 0 { ExitCode::SUCCESS } else { ExitCode::from(crate::exit::PARTLY) })
 }
 
 /// Page by page, a transaction per job, and one order in the audit: what was dismissed before an interruption stays so, and a second call
-/// goes on where the first one ended. Answers how many were dismissed and refused.
+/// goes on where the first one ended. `tell` is called with how many were dismissed and refused.
 async fn all_of(
     operations: &Operations,
     dismiss: &Dismiss,
     (mut filter, found): (JobFilter, u64),
-    done: &dyn Fn(u64),
-) -> anyhow::Result<(u64, u64)> {
+    tell: &mut dyn FnMut((u64, u64)),
+) -> anyhow::Result<()> {
     let (operations, words) = (operations, dismiss.which.words("all dead letters"));
     let (order, meant) = (OrderOfMany::Dismiss, (words.as_str(), found));
     let mut given = operations.begin_order(order_id(), order, meant, &dismiss.cause.action()).await?;
@@ -155,13 +169,12 @@ async fn all_of(
         let page = operations.jobs_page(&filter).await?;
         for view in &page.jobs {
             operations.give_order(&mut given, &view.job.id).await?;
-            done(given.counts().0);
+            tell(given.counts());
         }
         match page.next {
             Some(next) => filter.after = Some(next),
             None => break,
         }
     }
-    operations.end_order(&given).await?;
-    Ok(given.counts())
+    Ok(operations.end_order(&given).await?)
 }

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     commands::{
         consent::{Cause, Consent},
-        over_shards::{each, label},
+        over_shards::{Failures, NOT_EVERYWHERE, each, label},
         progress,
         stderr::note,
         stdout::{plain, say},
@@ -175,16 +175,17 @@ async fn of_filter(
         return looks.complete().map(|()| ExitCode::SUCCESS);
     }
     let words = format!("{many}, {}", which.words("all"));
-    let (mut granted, mut refused) = (0, Vec::new());
+    let mut all = Results::default();
     for (shard, ids) in looks.of.iter().filter(|(_, ids)| !ids.is_empty()) {
-        let (changed, not) = by_filter(shard, order, (&words, ids), cause).await?;
+        let results = by_filter(shard, order, (&words, ids), cause).await;
         if looks.of.len() > 1 && !as_json {
-            say!("{}{done}: {changed}, refused: {}", label(shard), not.len())?;
+            say!("{}{}", label(shard), results.words(order, ids.len() as u64))?;
         }
-        granted += changed;
-        refused.extend(not);
+        all.granted += results.granted;
+        all.refused.extend(results.refused);
+        all.failures.extend(results.failures);
     }
-    let code = answer(order, count.unsigned_abs(), granted, &refused, as_json)?;
+    let code = answer(order, count.unsigned_abs(), all, as_json)?;
     looks.complete()?;
     Ok(code)
 }
@@ -219,43 +220,84 @@ async fn live(read: impl AsyncFn(&str) -> anyhow::Result<Vec<String>>) -> anyhow
     Ok(ids)
 }
 
-/// One order in the audit; a transaction per job: what was done before an interruption stays done. Answers how many were
-/// changed, and which refused.
+/// What an order for several jobs came to.
+#[derive(Default)]
+struct Results<'a> {
+    /// How many were changed.
+    granted: u64,
+    /// Those that were not, and why.
+    refused: Vec<(&'a str, &'static str)>,
+    /// Where it ended with an error: nothing was asked of the jobs behind it.
+    failures: Failures,
+}
+
+impl Results<'_> {
+    /// How many of those that were `found` gave no answer.
+    fn unanswered(&self, found: u64) -> u64 {
+        found.saturating_sub(self.granted + self.refused.len() as u64)
+    }
+
+    fn words(&self, order: Order, found: u64) -> String {
+        let words = format!("{}: {}, refused: {}", order.words().1, self.granted, self.refused.len());
+        match self.unanswered(found) {
+            0 => words,
+            unanswered => format!("{words}, without an answer: {unanswered}"),
+        }
+    }
+}
+
+/// One order in the audit; a transaction per job: what was done before an interruption stays done.
 async fn by_filter<'a>(
     operations: &Operations,
     order: Order,
     (words, ids): (&str, &'a [String]),
     cause: &Cause,
-) -> anyhow::Result<(u64, Vec<(&'a str, &'static str)>)> {
+) -> Results<'a> {
     let meant = (words, ids.len() as u64);
-    let mut given = operations.begin_order(order_id(), order.of_many(), meant, &cause.action()).await?;
+    let begun = operations.begin_order(order_id(), order.of_many(), meant, &cause.action()).await;
+    let mut given = match begun {
+        Ok(given) => given,
+        Err(error) => {
+            let mut results = Results::default();
+            results.failures.add(operations, error.into());
+            return results;
+        }
+    };
     let jobs = ids.iter().map(|id| (operations, id.as_str()));
     let give = async |operations: &Operations, id: &str| {
         operations.give_order(&mut given, &JobId::from_text(id)).await
     };
-    let came_to = give_each(order, jobs, give).await?;
-    operations.end_order(&given).await?;
-    Ok(came_to)
+    let mut results = give_each(order, jobs, give).await;
+    if results.failures.is_empty()
+        && let Err(error) = operations.end_order(&given).await
+    {
+        results.failures.add(operations, error.into());
+    }
+    results
 }
 
-/// Gives an order to one job after the other. How many were changed, and which refused.
+/// Gives an order to one job after the other, and to no more of a shard once one of its jobs ended with an error.
 async fn give_each<'o, 'a>(
     order: Order,
     jobs: impl ExactSizeIterator<Item = (&'o Operations, &'a str)>,
     mut give: impl AsyncFnMut(&Operations, &str) -> Result<Option<Result<Job, Refusal>>, db::Error>,
-) -> anyhow::Result<(u64, Vec<(&'a str, &'static str)>)> {
+) -> Results<'a> {
     let bar = progress::bar(jobs.len() as u64, order.words().1);
-    let (mut granted, mut refused) = (0_u64, Vec::new());
+    let mut results = Results::default();
     for (operations, id) in jobs {
-        match give(operations, id).await? {
-            Some(Ok(_)) => granted += 1,
-            Some(Err(refusal)) => refused.push((id, super::words(refusal))),
-            None => refused.push((id, "there is no such job")),
+        if results.failures.are_of(operations) {
+            continue;
         }
-        bar.set_position(granted);
+        match give(operations, id).await {
+            Ok(Some(Ok(_))) => results.granted += 1,
+            Ok(Some(Err(refusal))) => results.refused.push((id, super::words(refusal))),
+            Ok(None) => results.refused.push((id, "there is no such job")),
+            Err(error) => results.failures.add(operations, error.into()),
+        }
+        bar.set_position(results.granted);
     }
     bar.finish_and_clear();
-    Ok((granted, refused))
+    results
 }
 
 /// Cancels jobs.
@@ -329,30 +371,28 @@ async fn many(jobs: &Named, order: Order, cause: &Cause, as_json: bool) -> anyho
     let action = cause.action();
     let named = jobs.iter().map(|(operations, id)| (operations, id.as_str()));
     let give = async |operations: &Operations, id: &str| order.give(operations, id, &action).await;
-    let (granted, refused) = give_each(order, named, give).await?;
-    answer(order, jobs.len() as u64, granted, &refused, as_json)
+    answer(order, jobs.len() as u64, give_each(order, named, give).await, as_json)
 }
 
-/// What came of an order for several jobs.
-fn answer(
-    order: Order,
-    found: u64,
-    granted: u64,
-    refused: &[(&str, &str)],
-    as_json: bool,
-) -> anyhow::Result<ExitCode> {
+/// Tells what an order for several jobs came to.
+///
+/// # Errors
+/// When it did not end in every shard.
+fn answer(order: Order, found: u64, results: Results<'_>, as_json: bool) -> anyhow::Result<ExitCode> {
     let (_, done) = order.words();
-    for (id, words) in refused.iter().take(NAMED) {
+    for (id, words) in results.refused.iter().take(NAMED) {
         note!("{id}: {words}");
     }
-    let rest = refused.len();
+    let rest = results.refused.len();
     if rest > NAMED {
         note!("and {} more", rest - NAMED);
     }
     match as_json {
-        true => print_json(&json!({ "found": found, field(done): granted, "refused": rest })),
-        false => say!("{done}: {granted}, refused: {rest}"),
+        true => print_json(&json!({ "found": found, field(done): results.granted, "refused": rest,
+            "unanswered": results.unanswered(found) })),
+        false => say!("{}", results.words(order, found)),
     }?;
+    results.failures.end(NOT_EVERYWHERE)?;
     Ok(if rest == 0 { ExitCode::SUCCESS } else { ExitCode::from(crate::exit::PARTLY) })
 }
 

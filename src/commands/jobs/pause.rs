@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::commands::{
     consent::Cause,
     living::hands_over,
-    over_shards::{Answers, each, label},
+    over_shards::{Failures, NOT_EVERYWHERE, label, order},
     stdout::say,
     table::print_json,
 };
@@ -26,17 +26,18 @@ pub(super) struct Switch {
 /// Stops claiming.
 ///
 /// # Errors
-/// When a shard does not answer.
+/// As [`Switch::tell`].
 pub(super) async fn pause(shards: &[Operations], switch: &Switch, as_json: bool) -> anyhow::Result<()> {
     let (queue, action) = (switch.queue(), switch.cause.action());
     let pause = async |shard: &Operations| Ok((shard.pause(queue, &action).await?, PAUSED));
-    switch.tell("paused", &each(shards, pause).await?, "paused already", as_json)
+    let (changed, failures) = order(shards, pause).await;
+    switch.tell("paused", &changed, "paused already", failures, as_json)
 }
 
 /// Claims again.
 ///
 /// # Errors
-/// When a shard does not answer.
+/// As [`Switch::tell`].
 pub(super) async fn resume(shards: &[Operations], switch: &Switch, as_json: bool) -> anyhow::Result<()> {
     let (queue, action) = (switch.queue(), switch.cause.action());
     let resume = async |shard: &Operations| {
@@ -45,7 +46,8 @@ pub(super) async fn resume(shards: &[Operations], switch: &Switch, as_json: bool
         let workers = shard.workers().await.unwrap_or_default();
         Ok((changed, resumed(queue, hands_over(&workers))))
     };
-    switch.tell("claiming", &each(shards, resume).await?, "not paused", as_json)
+    let (changed, failures) = order(shards, resume).await;
+    switch.tell("claiming", &changed, "not paused", failures, as_json)
 }
 
 const PAUSED: &str = "paused: no process claims from it; runs that have begun go on";
@@ -67,33 +69,37 @@ impl Switch {
     }
 
     /// What became of it in each shard, where there are several.
+    ///
+    /// # Errors
+    /// When it was not done in every shard.
     fn tell(
         &self,
         state: &str,
-        changed: &Answers<(bool, &str)>,
+        changed: &[(Operations, (bool, &str))],
         known: &str,
+        failures: Failures,
         as_json: bool,
     ) -> anyhow::Result<()> {
-        if as_json {
-            let shards = changed.of.iter().filter(|(shard, _)| !shard.db().shard().is_only());
+        if as_json && !changed.is_empty() {
+            let shards = changed.iter().filter(|(shard, _)| !shard.db().shard().is_only());
             let shards: Vec<Value> = shards
                 .map(
                     |(shard, (changed, _))| json!({ "shard": shard.db().shard().number, "changed": changed }),
                 )
                 .collect();
-            let any = changed.of.iter().any(|(_, (changed, _))| *changed);
+            let any = changed.iter().any(|(_, (changed, _))| *changed);
             let mut all = json!({ "queue": self.queue, "state": state, "changed": any });
             if let Some(fields) = all.as_object_mut().filter(|_| !shards.is_empty()) {
                 fields.insert("shards".to_owned(), Value::Array(shards));
             }
             print_json(&all)?;
-            return changed.complete();
+        } else {
+            for (shard, (changed, done)) in changed {
+                let words = if *changed { done } else { known };
+                say!("{}{}: {words}", label(shard), self.queue)?;
+            }
         }
-        for (shard, (changed, done)) in &changed.of {
-            let words = if *changed { done } else { known };
-            say!("{}{}: {words}", label(shard), self.queue)?;
-        }
-        changed.complete()
+        failures.end(NOT_EVERYWHERE)
     }
 }
 

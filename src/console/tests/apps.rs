@@ -33,6 +33,10 @@ async fn app_page_hides_url_paths_and_operators_disable_the_app() {
     assert_eq!(world.post(path, &fields, ron).await.status, StatusCode::FORBIDDEN);
     assert_eq!(world.post(path, &fields, olga).await.status, StatusCode::SEE_OTHER);
     assert!(world.get("/console/apps", ron).await.text.contains("off: it misbehaves"));
+    // What follows the switch is left to the next pass where it cannot be done now.
+    world.run("alter table webhook_endpoints rename to endpoints_of_before").await;
+    let switched = world.post("/console/apps/app-1/switch-on", &fields, olga).await;
+    assert_eq!(switched.location(), "/console/apps?done=switched-on", "{}", switched.text);
     let missing = "/console/apps/none/switch-on";
     let ask = world.get(missing, olga).await;
     let fields = [("token", ask.token()), ("reason", "it is fine again")];

@@ -153,3 +153,63 @@ async fn result_page_needs_no_process_that_knows_of_it_and_shows_words_of_its_ow
     let answer = world.get(&format!("{selected}?act=dismiss&failed=fj_1:made-up"), ron).await;
     assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", answer.text);
 }
+
+#[tokio::test]
+async fn order_that_may_have_been_done_is_not_hidden_behind_one_that_was_not() {
+    let world = World::of_two_shards().await;
+    let cookie = world.cookie("olga's").await;
+    let olga = Who { cookie: &cookie, ..Who::default() };
+    let form = world.get("/console/queues/creation/pause", olga).await;
+    let fields = [("token", form.token()), ("reason", "a test")];
+    let pause = async || world.post("/console/queues/creation/pause", &fields, olga).await;
+    let ticked = [dead(&world, 0, "a").await, dead(&world, 1, "a").await];
+
+    // The first gives no answer; the second has no such table.
+    world
+        .run(
+            "create function cut() returns trigger language plpgsql as $$ begin \
+             raise 'cut' using errcode = 'admin_shutdown'; end $$; \
+             create trigger cut before insert or update on listen_0000.queue_pauses \
+             for each row execute function public.cut(); \
+             create trigger cut before update on listen_0000.finalization_jobs \
+             for each row execute function public.cut(); \
+             alter table listen_0001.queue_pauses rename to pauses_of_before; \
+             alter table listen_0001.finalization_jobs rename to jobs_of_before",
+        )
+        .await;
+
+    let answer = pause().await;
+    assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(answer.text.contains("may have been done, or a part of it"), "{}", answer.text);
+    let jobs = ticked.each_ref().map(|job| job.as_str()).join(" ");
+    let fields = [&fields[..], &[("act", "dismiss"), ("jobs", &jobs)]].concat();
+    let answer = world.post("/console/jobs/selected", &fields, olga).await;
+    assert!(answer.text.contains("may have been done, or a part of it"), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn run_now_tells_what_it_did_before_an_error() {
+    let world = World::of_two_shards().await;
+    let cookie = world.cookie("olga's").await;
+    let olga = Who { cookie: &cookie, ..Who::default() };
+    for id in ["a", "b", "c"] {
+        world.failed(&user_in(0), id, FailureCode::ModelUnavailable).await;
+    }
+    world
+        .run(
+            "create sequence changes; \
+             create function go_down() returns trigger language plpgsql as $$ begin \
+             if nextval('public.changes') > 2 then raise 'going down' using errcode = 'admin_shutdown'; end if; \
+             return new; end $$; \
+             create trigger go_down before update on listen_0000.finalization_jobs \
+             for each row execute function public.go_down()",
+        )
+        .await;
+
+    let (page, address) = ordered(&world, ("/console/run-now?status=queued", &[]), olga).await;
+
+    assert!(page.contains("<h1>2 due now, 0 refused, but not in every shard</h1>"), "{page}");
+    assert!(page.contains("2 due now, 0 refused. The log says what went wrong."), "{page}");
+    assert!(page.contains("The database does not answer"), "{page}");
+    assert_eq!(world.get(&address, olga).await.text, page);
+}

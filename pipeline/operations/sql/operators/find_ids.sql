@@ -1,4 +1,4 @@
--- Ids that are $3, or begin or end with it where $4 is set; of one kind ($1) or all, of one user ($2) or all. `within` is
+-- Ids that are $3, or begin or end with it where $4 is set, a job's also without its `fj_`; of one kind ($1) or all, of one user ($2) or all. `within` is
 -- what a page about it needs besides: the newest job of a conversation, the endpoint of a delivery.
 -- Planned for its arguments: branches of other kinds fall away, and a whole id is found through an index.
 select kind, user_id, id, coalesce(within, '')
@@ -29,6 +29,7 @@ from (
 ) found
 where ($1::text is null or kind = $1)
     and ($2::text is null or user_id = $2)
-    and (id = $3 or $4 and (starts_with(id, $3) or right(id, length($3)) = $3))
+    and (id = $3 or $4 and (starts_with(id, $3) or right(id, length($3)) = $3
+        or kind = 'job' and starts_with(id, 'fj_' || $3)))
 order by kind, id
 limit $5

@@ -47,8 +47,14 @@ fn build(profile: &Path) {
 
 /// Runs a command to its end on a database.
 pub(crate) fn command(database: &str, words: &[&str]) -> Output {
+    command_with(database, &[], words)
+}
+
+/// The same with more settings.
+pub(crate) fn command_with(database: &str, settings: &[(&str, &str)], words: &[&str]) -> Output {
     Command::new(path())
         .args(words)
+        .envs(settings.iter().copied())
         .env("DATABASE_URL", database)
         .env("USER", "ann")
         .output()

@@ -34,6 +34,19 @@ async fn id_suffix_is_accepted_if_unique_else_candidates_are_listed() {
     assert!(said.contains("not unique") && said.contains("ada@one.example, ada@two.example"), "{said}");
 }
 
+#[tokio::test]
+async fn job_is_found_without_the_letters_before_its_digits() {
+    let world = World::new().await;
+    let process = Process::serve(&world.url, &[]).await;
+    let client = world.client(&process);
+    client.finished(&client.admit(GARDEN).await).await;
+    let job = binary::the_job(&world.url)["job_id"].as_str().expect("an id").to_owned();
+    let digits = job.strip_prefix("fj_").expect("the letters of a job");
+    for typed in [&job, digits, &digits[..8], &format!("{}…", &digits[..6])] {
+        assert_eq!(document(&world, &["jobs", "show", typed, "--json"])["job_id"], *job, "{typed}");
+    }
+}
+
 /// A user id may be the prefix of another: once `anna` is deleted, `anna` must not match `annabella`.
 #[tokio::test]
 async fn user_commands_need_the_exact_id_not_a_prefix() {

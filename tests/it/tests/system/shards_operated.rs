@@ -77,6 +77,14 @@ async fn shards_lists_pauses_and_replays_cover_all() {
         assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     }
 
+    // Without an id of their own, a user is made in the shard that is named: not by chance.
+    for shard in ["0", "1", "2", "3", "3"] {
+        let made = installation.printed(&["users", "create", "--shard", shard]);
+        let key = installation.printed(&["keys", "create", "--user", &made]);
+        assert_eq!(&key[4..6], format!("0{shard}"), "{made}");
+        installation.printed(&[&["users", "delete", &made, "--yes"][..], &CAUSE].concat());
+    }
+
     // A pause is of the queue, wherever its jobs are.
     let paused = installation.document(&[&["jobs", "pause", "finalization"][..], &CAUSE].concat());
     assert_eq!((&paused["changed"], paused["shards"].as_array().map(Vec::len)), (&json!(true), Some(4)));
