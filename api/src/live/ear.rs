@@ -48,8 +48,8 @@ impl Ear {
         let from = seconds(self.position);
         self.position += audio.samples() as u64;
         let until = seconds(self.position);
-        let wait = self.pace.take(until - from, now);
         let heard = self.recognizer.hear(&audio);
+        let wait = self.pace.take(until - from, heard.waiting, now);
         let spoken = heard.last_speech.unwrap_or(f64::NEG_INFINITY);
         let speech = spoken >= self.reminded + REMINDED;
         if speech {

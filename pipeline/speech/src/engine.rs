@@ -121,6 +121,9 @@ pub struct Activity {
     pub speaking: bool,
     /// The session's time, in seconds, of the last frame with speech so far; the silence timer counts from it.
     pub last_speech: Option<f64>,
+    /// Seconds of speech that wait to be recognized. Who hears audio faster than it plays must not go on so while they grow:
+    /// what is kept is bounded.
+    pub waiting: f64,
 }
 
 /// What a recognizer reports.

@@ -132,7 +132,8 @@ impl Recognizer for Ear {
     fn hear(&mut self, audio: &Audio) -> Activity {
         let now = Instant::now();
         let mut tape = self.shared.tape();
-        let activity = self.listener.hear(audio, |frame| self.gate.take(frame, &mut tape, now));
+        let mut activity = self.listener.hear(audio, |frame| self.gate.take(frame, &mut tape, now));
+        activity.waiting = tape.waiting();
         drop(tape);
         self.shared.changed.notify_one();
         activity

@@ -100,6 +100,11 @@ impl Tape {
         while (self.held.samples() > MOST || self.held.is_over()) && self.drop_oldest() {}
     }
 
+    /// Seconds of speech that are not final.
+    pub(super) fn waiting(&self) -> f64 {
+        seconds(self.held.samples())
+    }
+
     /// Speech ended: what was said until now shall become final.
     pub(super) fn pause(&mut self) {
         self.items.push_back(Item::Pause);

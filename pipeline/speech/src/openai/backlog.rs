@@ -96,6 +96,11 @@ impl Backlog {
         given_up
     }
 
+    /// Seconds of audio that wait, with those that are being recognized.
+    pub(super) fn waiting(&self) -> f64 {
+        seconds(self.locked().held.samples())
+    }
+
     /// Asks for a report when everything so far is settled.
     pub(super) fn flush(&self) {
         self.locked().waiting.push_back(Entry::Flush);
