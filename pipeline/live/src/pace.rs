@@ -30,8 +30,7 @@ impl Pace {
     /// Takes `seconds` of audio that arrived at `now`, while `waiting` seconds of speech wait to be recognized; the answer is
     /// how long not to read on.
     pub fn take(&mut self, seconds: f64, waiting: f64, now: Duration) -> Duration {
-        let (times, credit) =
-            if waiting > MOST_WAITING { (1.0, CREDIT_MEANWHILE) } else { (TIMES, CREDIT) };
+        let (times, credit) = if waiting > MOST_WAITING { (1.0, CREDIT_MEANWHILE) } else { (TIMES, CREDIT) };
         let passed = now.saturating_sub(self.at).as_secs_f64();
         self.at = self.at.max(now);
         self.credit = (self.credit + passed * times).min(credit) - seconds;
@@ -54,6 +53,7 @@ mod tests {
         }
         assert!(sent <= 600.0 * TIMES + CREDIT + 50.0, "{sent}");
     }
+
     #[test]
     fn live_pace_reads_no_faster_than_real_time_while_speech_waits() {
         let mut pace = Pace::default();
@@ -65,7 +65,13 @@ mod tests {
         assert!((60.0..=63.0).contains(&sent), "the credit of a minute ago is no use now: {sent}");
         let late = (60..120).map(|second| Duration::from_millis(second * 1_000 + second % 2 * 900));
         let waits = late.map(|at| pace.take(1.0, 21.0, at)).skip(2);
-        assert!(waits.max() <= Some(Duration::from_secs(1)), "an uneven client that speaks in real time is read on");
-        assert!(pace.take(1.0, 0.0, Duration::from_secs(150)).is_zero(), "and faster again when all is recognized");
+        assert!(
+            waits.max() <= Some(Duration::from_secs(1)),
+            "an uneven client that speaks in real time is read on"
+        );
+        assert!(
+            pace.take(1.0, 0.0, Duration::from_secs(150)).is_zero(),
+            "and faster again when all is recognized"
+        );
     }
 }

@@ -89,8 +89,7 @@ async fn what_was_recorded_without_a_network_is_recognized_whole_when_it_is_sent
     let audio = format!("codec=pcm16&sample_rate={RATE}&conversation_timeout=600");
     let mut socket = open(&process.api, "u1", &key, &audio).await.expect("it opens");
     let sentences = TONES.iter().cycle().take(2 * SPOKEN);
-    let recorded: Vec<i16> =
-        sentences.flat_map(|hertz| [tone(*hertz, 4.0), silence(3.0)].concat()).collect();
+    let recorded: Vec<i16> = sentences.flat_map(|hertz| [tone(*hertz, 4.0), silence(3.0)].concat()).collect();
     for frame in recorded.chunks(RATE / 2) {
         let bytes: Vec<u8> = frame.iter().flat_map(|sample| sample.to_le_bytes()).collect();
         socket.send(Message::binary(bytes)).await.expect("the socket stays open");
