@@ -28,7 +28,8 @@ fn commands_named(text: &str) -> BTreeSet<Named> {
 fn command_of(code: &str) -> Option<Named> {
     let behind = ["cargo run -- ", "cargo run -q -- ", "listen "].iter().find_map(|open| {
         let at = code.find(open)?;
-        let begins = at == 0 || code[..at].ends_with([' ', '(']);
+        // `-n listen` is a namespace.
+        let begins = at == 0 || code[..at].ends_with([' ', '(']) && !code[..at].ends_with("-n ");
         begins.then(|| &code[at + open.len()..])
     })?;
     let mut words = behind.split_whitespace();
@@ -56,13 +57,14 @@ fn commands_in_pages_exist() {
 
 #[test]
 fn settings_in_pages_exist() {
-    let sources = all_sources();
+    let (sources, compose) = (all_sources(), read("deploy/compose.yaml"));
     let letter = |at: char| at.is_ascii_uppercase() || at == '_';
     for (page, text) in pages() {
         for name in text.split(|at| !letter(at)).filter(|word| word.starts_with("LISTEN_") && word.len() > 7)
         {
             let quoted = format!("\"{name}\"");
-            let is_read = sources.iter().any(|source| source.text.contains(&quoted));
+            let is_read = compose.contains(&format!("${{{name}:"))
+                || sources.iter().any(|source| source.text.contains(&quoted));
             assert!(is_read, "{page} names {name}, which is not read");
         }
     }
