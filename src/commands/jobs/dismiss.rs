@@ -117,17 +117,21 @@ pub(super) async fn many(
         return looks.complete().map(|()| ExitCode::SUCCESS);
     }
     let bar = progress::bar(found.unsigned_abs(), "dismissed");
-    let (mut dismissed, mut refused, mut failures) = (0, 0, Failures::default());
+    let (mut dismissed, mut refused, mut unanswered) = (0, 0, 0_u64);
+    let mut failures = Failures::default();
     for (shard, (filter, preview)) in &looks.of {
         if preview.jobs == 0 {
             continue;
         }
-        let (meant, mut counts) = ((filter.clone(), preview.jobs.unsigned_abs()), (0, 0));
+        let found = preview.jobs.unsigned_abs();
+        let (meant, mut counts) = ((filter.clone(), found), (0, 0));
         let mut tell = |done: (u64, u64)| {
             counts = done;
             bar.set_position(dismissed + done.0);
         };
         if let Err(error) = all_of(shard, dismiss, meant, &mut tell).await {
+            // What was found behind it was not looked at.
+            unanswered += found.saturating_sub(counts.0 + counts.1);
             failures.add(shard, error);
         }
         if looks.of.len() > 1 && !as_json {
@@ -136,11 +140,6 @@ pub(super) async fn many(
         (dismissed, refused) = (dismissed + counts.0, refused + counts.1);
     }
     bar.finish_and_clear();
-    // Behind an error, what was found was not looked at; without one, others may have been dismissed meanwhile.
-    let unanswered = match failures.is_empty() {
-        true => 0,
-        false => found.unsigned_abs().saturating_sub(dismissed + refused),
-    };
     match as_json {
         true => print_json(&json!({ "found": found, "dismissed": dismissed, "refused": refused,
             "unanswered": unanswered })),

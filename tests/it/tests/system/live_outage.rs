@@ -76,14 +76,14 @@ async fn live_sessions_survive_a_database_outage() {
     assert_eq!(jobs, [one("silent"), one("spoken"), one("u1")], "one admission each");
 }
 
-/// What a device recorded for two minutes without a network comes in one go, within what a client may send. The engine needs
-/// half a second for each sentence, and none may be given up meanwhile. Pauses are too long for two to be recognized as one.
+/// What a device recorded for two minutes without a network comes in one go, within what a client may send. The engine needs a
+/// second and a half for each sentence, and none may be given up meanwhile. Pauses are too long for two to be recognized as one.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_recorded_without_a_network_is_recognized_whole_when_it_is_sent_at_once() {
     let server = PrivateServer::start();
     let key = server.with_a_person();
     let speech = Transcriber::start().await;
-    speech.always(Some(Reply::After(Duration::from_millis(500), Box::new(Reply::Heard))));
+    speech.always(Some(Reply::After(Duration::from_millis(1_500), Box::new(Reply::Heard))));
     let url = speech.base_url();
     let process = Process::serve(&server.url(), &[("LISTEN_SPEECH_BASE_URL", url.as_str())]).await;
     let audio = format!("codec=pcm16&sample_rate={RATE}&conversation_timeout=600");
