@@ -49,7 +49,7 @@ impl Ear {
         self.position += audio.samples() as u64;
         let until = seconds(self.position);
         let heard = self.recognizer.hear(&audio);
-        let wait = self.pace.take(until - from, heard.waiting, now);
+        let wait = self.pace.take(until - from, self.recognizer.waiting(), now);
         let spoken = heard.last_speech.unwrap_or(f64::NEG_INFINITY);
         let speech = spoken >= self.reminded + REMINDED;
         if speech {

@@ -57,6 +57,10 @@ impl Recognizer for Watcher {
         self.listener.hear(audio, |_| ())
     }
 
+    fn waiting(&self) -> f64 {
+        0.0
+    }
+
     fn flush(&mut self) {
         self.send(Event::Flushed);
     }

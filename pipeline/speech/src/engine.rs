@@ -39,6 +39,10 @@ pub trait Recognizer: Send {
     /// within bounds, and the oldest is then given up as a [`Event::Gap`].
     fn hear(&mut self, audio: &Audio) -> Activity;
 
+    /// Seconds of speech that wait to be recognized. Audio must not be given faster than it plays while they grow: what is kept
+    /// is bounded.
+    fn waiting(&self) -> f64;
+
     /// Ends the utterances under way. [`Event::Flushed`] follows when everything heard so far was recognized or
     /// given up; a caller in a hurry sets its own limit.
     fn flush(&mut self);
@@ -121,9 +125,6 @@ pub struct Activity {
     pub speaking: bool,
     /// The session's time, in seconds, of the last frame with speech so far; the silence timer counts from it.
     pub last_speech: Option<f64>,
-    /// Seconds of speech that wait to be recognized. Who hears audio faster than it plays must not go on so while they grow:
-    /// what is kept is bounded.
-    pub waiting: f64,
 }
 
 /// What a recognizer reports.

@@ -74,6 +74,6 @@ impl Listener {
     }
 
     fn activity(&self) -> Activity {
-        Activity { speaking: self.speaking, last_speech: self.last_speech.map(seconds), waiting: 0.0 }
+        Activity { speaking: self.speaking, last_speech: self.last_speech.map(seconds) }
     }
 }

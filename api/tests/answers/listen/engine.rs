@@ -66,7 +66,11 @@ impl Recognizer for Ear {
         while self.heard / 16_000 > self.words {
             self.say();
         }
-        Activity { speaking: true, last_speech: Some(self.heard as f64 / 16_000.0), waiting: 0.0 }
+        Activity { speaking: true, last_speech: Some(self.heard as f64 / 16_000.0) }
+    }
+
+    fn waiting(&self) -> f64 {
+        0.0
     }
 
     fn flush(&mut self) {

@@ -132,11 +132,14 @@ impl Recognizer for Ear {
     fn hear(&mut self, audio: &Audio) -> Activity {
         let now = Instant::now();
         let mut tape = self.shared.tape();
-        let mut activity = self.listener.hear(audio, |frame| self.gate.take(frame, &mut tape, now));
-        activity.waiting = tape.waiting();
+        let activity = self.listener.hear(audio, |frame| self.gate.take(frame, &mut tape, now));
         drop(tape);
         self.shared.changed.notify_one();
         activity
+    }
+
+    fn waiting(&self) -> f64 {
+        self.shared.tape().waiting()
     }
 
     fn flush(&mut self) {

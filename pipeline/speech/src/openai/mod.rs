@@ -117,7 +117,7 @@ struct Ear {
 impl Recognizer for Ear {
     fn hear(&mut self, audio: &Audio) -> Activity {
         let mut ended = Vec::new();
-        let mut activity = self.listener.hear(audio, |frame| {
+        let activity = self.listener.hear(audio, |frame| {
             for (cutter, (samples, judged)) in self.cutters.iter_mut().zip(frame.tracks()) {
                 ended.extend(cutter.take(frame.at, samples, judged));
             }
@@ -126,8 +126,11 @@ impl Recognizer for Ear {
         for utterance in ended {
             self.push(utterance);
         }
-        activity.waiting = self.backlog.waiting();
         activity
+    }
+
+    fn waiting(&self) -> f64 {
+        self.backlog.waiting()
     }
 
     fn flush(&mut self) {
