@@ -8,7 +8,7 @@ mod server;
 mod sessions;
 mod tasks;
 
-use std::{process::ExitCode, time::Duration};
+use std::{collections::HashMap, process::ExitCode, time::Duration};
 
 use clap::Args;
 use db::{Shard, Trouble};
@@ -105,7 +105,8 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
         remarks.push((Of::All, remark("shards", Level::Failure, error.to_string())));
     }
     let queue = tasks::queue(&doctor.tasks).await;
-    let mut known = Vec::new();
+    // Whether each server was examined by a shard that is migrated: another does not say how many sessions processes open.
+    let mut servers: HashMap<String, bool> = HashMap::new();
     for ledger in &ledgers {
         let shard = ledger.db().shard();
         match examine(ledger, &doctor, &shards, &queue).await {
@@ -114,12 +115,10 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
                 remarks.extend(seen.map(|remark| (Of::All, remark)));
             }
             Ok(seen) => {
-                // A schema that is not migrated does not say how many sessions processes open.
-                let server = Of::Server(database::address(ledger));
-                if !known.contains(&(server.clone(), true))
-                    && !known.contains(&(server.clone(), seen.is_migrated))
-                {
-                    known.push((server.clone(), seen.is_migrated));
+                let address = database::address(ledger);
+                if servers.get(&address).is_none_or(|by_migrated| !by_migrated && seen.is_migrated) {
+                    servers.insert(address.clone(), seen.is_migrated);
+                    let server = Of::Server(address);
                     remarks.retain(|(of, _)| *of != server);
                     remarks.extend(seen.of_server.into_iter().map(|remark| (server.clone(), remark)));
                 }

@@ -1,6 +1,6 @@
 //! Replaying many: look at what would happen, then begin.
 
-use std::{iter, time::Duration};
+use std::time::Duration;
 
 use axum::{
     extract::State,
@@ -17,7 +17,7 @@ use super::{
     fault::{Fault, Undone},
     filter_form::FilterForm,
     outcome::{Order, Outcome},
-    page::{Frame, Message, render},
+    page::{Frame, nothing},
     typed::Query,
     visitor::Visitor,
     words::{Sentence, count},
@@ -50,9 +50,7 @@ pub(super) async fn ask(
     looks.of.iter().for_each(|(_, of_shard)| preview.add(of_shard));
     if preview.jobs == 0 {
         let frame = Frame::of(visitor, "replays", "Nothing is to be replayed");
-        let text = iter::once("No unsettled dead letter is found.".to_owned());
-        let text = text.chain(reached.without(&looks.away)).collect();
-        return Ok(render(&Message { frame, text, parts: Vec::new() }));
+        return Ok(nothing(frame, "No unsettled dead letter is found.", reached.without(&looks.away)));
     }
     // The form carries the operation's name: sent twice, it begins once.
     let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid();

@@ -1,7 +1,5 @@
 //! What an operator orders of live jobs: that they run now, or that one ends.
 
-use std::iter;
-
 use axum::{
     extract::State,
     response::{Redirect, Response},
@@ -19,7 +17,7 @@ use super::{
     job::find,
     one::granted,
     outcome::{Done, Order, Outcome},
-    page::{Frame, Message, render},
+    page::{Frame, nothing},
     typed::{Path, Query},
     visitor::Visitor,
     words::{Sentence, count},
@@ -119,8 +117,7 @@ pub(super) async fn ask_many(
     let found: usize = looks.of.iter().map(|(_, (found, _))| found.len()).sum();
     if found == 0 {
         let frame = Frame::of(visitor, "jobs", "Nothing is to be run now");
-        let text = iter::once("No job that is found waits for a moment.".to_owned());
-        return Ok(render(&Message { frame, text: text.chain(without).collect(), parts: Vec::new() }));
+        return Ok(nothing(frame, "No job that is found waits for a moment.", without));
     }
     let several = if found == 1 { "waiting job" } else { "waiting jobs" };
     let title = format!("Run {} {several} now?", count(found as i64));

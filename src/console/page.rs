@@ -118,6 +118,12 @@ pub(super) struct Part {
     pub(super) fault: Option<&'static str>,
 }
 
+/// Sends a page that says why a form has nothing to do, and which shards that is said without.
+pub(super) fn nothing(frame: Frame, words: &str, without: Option<String>) -> Response {
+    let text = [Some(words.to_owned()), without].into_iter().flatten().collect();
+    render(&Message { frame, text, parts: Vec::new() })
+}
+
 /// Sends a page.
 pub(super) fn render(page: &impl Template) -> Response {
     render_as(StatusCode::OK, page)
