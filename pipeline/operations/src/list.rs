@@ -104,7 +104,7 @@ impl JobFilter {
             QueryBuilder::new("select *, history->-1->>'verb' as last_verb from finalization_jobs where ");
         query.push(match self.status.as_deref() {
             Some("queued" | "leased" | "blocked_byok") => {
-                "status in ('queued', 'leased', 'blocked_byok') and status = "
+                "finished_at is null and admitted_at > '-infinity' and status = "
             }
             Some("dead_letter") => "status = 'dead_letter' and status = ",
             Some(_) => "status = ",

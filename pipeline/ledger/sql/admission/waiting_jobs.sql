@@ -4,6 +4,6 @@ select k.user_id,
        k.most,
        (select count(*)
         from (select from finalization_jobs j
-              where j.user_id = k.user_id and j.status in ('queued', 'leased', 'blocked_byok')
+              where j.user_id = k.user_id and j.finished_at is null
               limit k.most) live) as waiting
 from unnest((select $1::text[]), (select $2::bigint[])) as k (user_id, most)

@@ -4,6 +4,7 @@ select j.*, statement_timestamp() as now
 from finalization_jobs j
 where j.queue = $1
   and j.status = 'queued'
+  and j.ready_at > '-infinity'
   and j.ready_at <= statement_timestamp()
   and j.job_id <> all ($3)
   and not exists (select from queue_pauses p where p.queue = $1)

@@ -2,4 +2,4 @@ select *
 from finalization_jobs
 where user_id = $1
   and conversation_id = $2
-  and status in ('queued', 'leased', 'blocked_byok')
+  and finished_at is null

@@ -1,4 +1,4 @@
 select job_id
 from finalization_jobs
-where user_id = $1 and status in ('queued', 'leased', 'blocked_byok')
+where user_id = $1 and finished_at is null
 order by job_id

@@ -3,7 +3,7 @@
 select j.*
 from unnest($1::text[], $2::text[]) c (user_id, conversation_id)
 join finalization_jobs j using (user_id, conversation_id)
-where j.status = 'dead_letter'
+where j.dead_code is not null
   and j.settled_at is null
 order by j.dead_code, abs(hashtext(j.job_id) % 16), j.job_id
 for no key update of j

@@ -22,7 +22,7 @@ stuck as (
         select from finalization_jobs j
         where j.user_id = s.user_id
           and j.conversation_id = s.conversation_id
-          and j.status in ('queued', 'leased', 'blocked_byok')
+          and j.finished_at is null
     )
     for no key update of s skip locked
 ),

@@ -49,6 +49,7 @@ mod retryable_errors;
 mod run_input;
 mod task_queue;
 mod trace_context;
+mod unknown_backlog;
 mod user_edits;
 mod verify;
 mod verify_conditions;

@@ -48,7 +48,7 @@ async fn jobs_page_uses_the_index_of_its_order() {
         ("finalization_jobs_dead_by_code", Some("dead_letter"), Some("model_timeout")),
         ("finalization_jobs_dead_by_code", None, Some("no_content")),
         ("finalization_jobs_dead", Some("dead_letter"), None),
-        ("finalization_jobs_age", Some("queued"), None),
+        ("finalization_jobs_oldest", Some("queued"), None),
     ] {
         list_uses(index, filter(status, code)).await;
     }
@@ -70,8 +70,8 @@ async fn causes_use_the_dead_letter_indexes() {
 #[tokio::test]
 async fn overview_reads_no_finished_jobs() {
     let tables = [
-        ("finalization_jobs", "finalization_jobs_age"),
-        ("webhook_deliveries", "webhook_deliveries_backlog"),
+        ("finalization_jobs", "finalization_jobs_oldest"),
+        ("webhook_deliveries", "webhook_deliveries_oldest"),
     ];
     assert_uses_with(DEAD, &tables, async |ledger, _| {
         let operations = Operations::new(ledger);
@@ -122,7 +122,7 @@ async fn given_up_deliveries_use_their_index() {
 
 #[tokio::test]
 async fn workers_page_reads_live_jobs_only() {
-    assert_uses_with(DEAD, &[("finalization_jobs", "finalization_jobs_age")], async |ledger, _| {
+    assert_uses_with(DEAD, &[("finalization_jobs", "finalization_jobs_oldest")], async |ledger, _| {
         assert_eq!(Operations::new(ledger).workers().await.unwrap().strays.len(), 200);
     })
     .await;

@@ -65,7 +65,7 @@ pub(crate) async fn assert_uses_with(
 #[tokio::test]
 async fn claim_uses_the_ready_index_and_updates_by_id() {
     let indexes =
-        [("finalization_jobs", "finalization_jobs_ready"), ("finalization_jobs", "finalization_jobs_by_id")];
+        [("finalization_jobs", "finalization_jobs_due"), ("finalization_jobs", "finalization_jobs_by_id")];
     assert_uses(&indexes, async |ledger, _| {
         let claims = ledger.claim(&wanted(Queue::Finalization, 4)).await.unwrap();
         assert_eq!(claims.claims.len(), 4);
@@ -106,7 +106,7 @@ async fn expired_leases_use_the_leases_index() {
 
 #[tokio::test]
 async fn delete_conversation_uses_the_live_job_index() {
-    assert_uses(&[("finalization_jobs", "one_live_job_per_conversation")], async |ledger, time| {
+    assert_uses(&[("finalization_jobs", "one_unfinished_job_per_conversation")], async |ledger, time| {
         let (user, id) = (UserId::new(format!("u{}", 300 + time)), format!("c{}", 300 + time));
         assert!(ledger.delete_conversation(&user, &ConversationId::new(id)).await.unwrap());
     })

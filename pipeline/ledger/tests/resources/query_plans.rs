@@ -153,7 +153,7 @@ async fn claim_deliveries_uses_its_indexes() {
                 .is_empty()
         );
     };
-    assert_uses(&world, "webhook_deliveries", "webhook_deliveries_due", claim).await;
+    assert_uses(&world, "webhook_deliveries", "webhook_deliveries_next", claim).await;
     assert_uses(&world, "webhook_deliveries", "webhook_deliveries_sending", claim).await;
 }
 
@@ -172,7 +172,7 @@ async fn gauges_use_the_indexes_of_live_jobs() {
     let gauges = async |ledger: &Ledger| {
         assert!(Operations::new(ledger).gauges().await.unwrap().jobs.contains(&("queued", 100)));
     };
-    assert_uses(&world, "finalization_jobs", "finalization_jobs_age", gauges).await;
+    assert_uses(&world, "finalization_jobs", "finalization_jobs_oldest", gauges).await;
     for index in ["finalization_jobs_leases", "finalization_jobs_parked"] {
         assert_uses(&world, "finalization_jobs", index, gauges).await;
     }
@@ -191,7 +191,7 @@ async fn backlog_uses_partial_indexes_beside_many_dead_letters() {
                  now(), now() from generate_series(1, 5000) n"]).await;
     world.database.seed(&["vacuum analyze finalization_jobs"]).await;
     for index in [
-        "finalization_jobs_ready",
+        "finalization_jobs_due",
         "finalization_jobs_dead",
         "finalization_jobs_leases",
         "finalization_jobs_parked",

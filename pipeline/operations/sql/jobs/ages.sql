@@ -1,12 +1,13 @@
 -- How old the oldest of what waits is, in seconds, and how many jobs wait without an owner. The condition of a partial index is said
--- beside a narrower one: without it the planner does not use the index.
+-- in the words of the index: without them the planner does not use it.
 select
     coalesce(
         extract(
             epoch from $1 - (
                 select admitted_at
                 from finalization_jobs
-                where status in ('queued', 'leased', 'blocked_byok')
+                where finished_at is null
+                  and admitted_at > '-infinity'
                 order by admitted_at
                 limit 1
             )
@@ -18,7 +19,8 @@ select
             epoch from $1 - (
                 select admitted_at
                 from finalization_jobs
-                where status in ('queued', 'leased', 'blocked_byok')
+                where finished_at is null
+                  and admitted_at > '-infinity'
                   and status <> 'blocked_byok'
                 order by admitted_at
                 limit 1
@@ -31,8 +33,8 @@ select
             epoch from $1 - (
                 select admitted_at
                 from finalization_jobs
-                where status in ('queued', 'leased', 'blocked_byok')
-                  and status = 'queued'
+                where finished_at is null
+                  and admitted_at > '-infinity'
                   and ready_at <= $1
                 order by admitted_at
                 limit 1
@@ -47,7 +49,8 @@ select
                 from (
                     select user_id, endpoint_id, occurred_at
                     from webhook_deliveries
-                    where status in ('pending', 'sending')
+                    where finished_at is null
+                      and occurred_at > '-infinity'
                       and next_at is distinct from 'infinity'
                     order by occurred_at
                     limit 10000

@@ -3,6 +3,7 @@ from (
     select from finalization_jobs
     where queue = $1
       and status = 'queued'
+      and ready_at > '-infinity'
       and ready_at <= $2
       and (ready_at, job_id) < ($3, $4)
     limit 1000

@@ -6,6 +6,7 @@ select q.queue,
                   from (select from finalization_jobs j
                         where j.queue = q.queue
                           and j.status = 'queued'
+                          and j.ready_at > '-infinity'
                           and j.ready_at <= statement_timestamp()
                         limit 1000) ready)
                + (select count(*)

@@ -1,6 +1,6 @@
 select status, count(*)
 from finalization_jobs
-where status in ('queued', 'leased', 'blocked_byok')
+where finished_at is null
 group by status
 union all
 select status, sum(jobs)::bigint

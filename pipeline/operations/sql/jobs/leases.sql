@@ -8,7 +8,8 @@ select
             epoch from $1 - (
                 select admitted_at
                 from finalization_jobs
-                where status in ('queued', 'leased', 'blocked_byok')
+                where finished_at is null
+                  and admitted_at > '-infinity'
                   and status = 'blocked_byok'
                 order by admitted_at
                 limit 1

@@ -10,7 +10,8 @@ with finished as (
 parked as (
     select user_id, endpoint_id, delivery_id
     from webhook_deliveries d
-    where status in ('pending', 'sending')
+    where finished_at is null
+      and occurred_at > '-infinity'
       and occurred_at < $1
       and next_at = 'infinity'
       and not exists (

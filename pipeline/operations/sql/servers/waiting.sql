@@ -4,8 +4,8 @@ select count(*)
 from (
     select
     from finalization_jobs
-    where status in ('queued', 'leased', 'blocked_byok')
-      and status = 'queued'
+    where finished_at is null
+      and admitted_at > '-infinity'
       and ready_at > $1
       and history -> -1 -> 'cause' ->> 'code' like 'model\_%'
     limit 1000

@@ -5,5 +5,5 @@ where c.status = 'processing'
       select from finalization_jobs j
       where j.user_id = c.user_id
         and j.conversation_id = c.conversation_id
-        and j.status in ('queued', 'leased', 'blocked_byok')
+        and j.finished_at is null
   )

@@ -11,6 +11,7 @@ from (
     (select user_id, endpoint_id, delivery_id, next_at as at
      from webhook_deliveries
      where status = 'pending'
+       and delivery_id > ''
        and next_at <= $1
        and (user_id, endpoint_id) not in (select user_id, endpoint_id from passed)
        and user_id not in (select user_id from passed_users)

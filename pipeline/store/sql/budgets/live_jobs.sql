@@ -2,6 +2,6 @@
 select count(*)
 from (
     select from finalization_jobs
-    where user_id = $1 and status in ('queued', 'leased', 'blocked_byok')
+    where user_id = $1 and finished_at is null
     limit $2
 ) live

@@ -156,7 +156,7 @@ pub(super) const OF_JOBS: &[InvalidRow] = &[
     ),
     (
         "finalization_jobs",
-        "one_live_job_per_conversation",
+        "one_unfinished_job_per_conversation",
         "insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, ready_at, \
              requires_keys, force_process, admitted_at, reconcile_after_at, created_at, updated_at) \
          values ('ann', 'k', 'c', 2, 'create', 'creation', 'queued', now(), false, false, now(), now(), now(), now())",

@@ -1,0 +1,4 @@
+-- no-transaction
+-- Deliveries that are due, the oldest first. The last condition always holds, as in finalization_jobs_due.
+create index concurrently webhook_deliveries_next on webhook_deliveries (next_at, delivery_id)
+    where status = 'pending' and delivery_id > '';
