@@ -3,7 +3,7 @@
 
 use axum::{Json, http::HeaderMap};
 use chrono::TimeDelta;
-use ledger::{CreateOutcome, NewContent, NewConversation};
+use ledger::{Admitted, CreateOutcome, NewContent, NewConversation};
 use records::{ConversationId, Geolocation, Source, Timestamp, UserId};
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -235,14 +235,15 @@ async fn create(
     key: Option<SecretString>,
 ) -> Reply<CreatedConversation> {
     let (id, user) = (new.id.clone(), &caller.user);
-    let place = new.geolocation.clone().map(|place| (place, new.started_at));
     let outcome = match key {
         None => state.ledger.create_conversation(user, new, None).await?,
         Some(key) => byok::create(state, user, new, key).await?,
     };
     caller.account.release_body();
-    if let Some((place, started_at)) = &place {
-        location::note_of_conversation(state, user, place, *started_at).await;
+    if let CreateOutcome::Deferred(conversation)
+    | CreateOutcome::Admitted(Admitted { conversation, fresh: true, .. }) = &outcome
+    {
+        location::note_of_conversation(state, user, conversation).await;
     }
     match outcome {
         CreateOutcome::Deferred(conversation) | CreateOutcome::Known(conversation) => {
