@@ -248,6 +248,16 @@ pub(crate) fn detailed(code: Code, detail: impl Into<Value>) -> Response {
     response
 }
 
+/// The same answer with other words, if it is this refusal.
+pub(crate) fn in_words(mut response: Response, code: Code, words: &'static str) -> Response {
+    if let Some(refusal) =
+        response.extensions_mut().get_mut::<Refusal>().filter(|refusal| refusal.code == code)
+    {
+        refusal.detail = words.into();
+    }
+    response
+}
+
 /// 500; the middleware adds the request's id to its words.
 pub(crate) fn internal() -> Response {
     detailed(Code::Internal, "Internal Server Error")

@@ -68,7 +68,7 @@ INTEGERS = [
 ]
 NUMBERS = [
     None, True, 1, 1.5, -90, 90, 90.5, -90.5, 180.25, -181, 1e10, 1e11, 1e300, -1, "1.5", "1e3", " 1 ", ".5", "5.",
-    "1_000", "1__0", "nan", "inf", "-inf", "Infinity", "", "x", "0x10", "+5", "--5", [], {},
+    "1_000", "1__0", " 1_0", "nan", "inf", "-inf", "Infinity", "", "x", "0x10", "+5", "--5", [], {},
 ]
 MOMENTS = [
     None, True, 0, 1_704_164_645, 1_704_164_645_000, 1_704_164_645.5, -1, 10**17, "2024-01-02T03:04:05Z",
@@ -155,6 +155,8 @@ def nested() -> Iterator[dict[str, Any]]:
     late = {"text": "x", "started_at": "2026-01-02", "finished_at": "2026-01-01"}
     yield of_body("ends before it begins", "POST", text, late)
     yield of_body("ends before it begins, and more", "POST", text, {**late, "text": ""})
+    late = {**late, "transcript_segments": [SEGMENT]}
+    yield of_body("ends before it begins, and a later field is wrong", "POST", path, {**late, "client_platform": 5})
     meeting = {"duration_minutes": "x", "participants": [{"name": 1}, 2, {}], "start_time": ""}
     long = {name: "é" * 2_049 for name in ["title", "platform", "meeting_link"]}
     long = {"calendar_meeting_context": {**long, "notes": "n" * 100_001, "participants": [{"name": "é" * 501, "email": "e" * 501}]}}

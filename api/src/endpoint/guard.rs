@@ -14,6 +14,7 @@ use super::{Access, Endpoint, Repeats};
 use crate::{
     Error,
     caller::{AppCaller, Caller},
+    error::{Code, in_words},
     middleware::once,
     state::AppState,
 };
@@ -36,9 +37,15 @@ fn guarded(endpoint: Endpoint, state: &AppState) -> MethodRouter<AppState> {
     if let Repeats::Named { again, resume } = endpoint.repeats {
         handler = handler.route_layer(middleware::from_fn_with_state((state.clone(), again, resume), once));
     }
-    match endpoint.access {
-        Access::Open => handler,
-        access => handler.route_layer(middleware::from_fn_with_state((state.clone(), access), admit)),
+    if endpoint.access != Access::Open {
+        handler =
+            handler.route_layer(middleware::from_fn_with_state((state.clone(), endpoint.access), admit));
+    }
+    match endpoint.unavailable {
+        None => handler,
+        Some(words) => handler.route_layer(middleware::map_response(async move |response: Response| {
+            in_words(response, Code::Unavailable, words)
+        })),
     }
 }
 

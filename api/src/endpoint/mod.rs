@@ -91,6 +91,8 @@ pub(crate) struct Endpoint {
     pub(crate) takes_model_key: bool,
     /// Whether it can be 422 although it reads nothing.
     pub(crate) can_refuse: bool,
+    /// What it says when the service is unavailable, if that is more than other endpoints say.
+    pub(crate) unavailable: Option<&'static str>,
 }
 
 /// A body that is sent.
@@ -164,6 +166,7 @@ impl Endpoint {
             conditional: false,
             takes_model_key: false,
             can_refuse: false,
+            unavailable: None,
         }
     }
 
@@ -255,6 +258,11 @@ impl Endpoint {
     /// It can be 422 although it reads nothing.
     pub(crate) fn can_refuse(self) -> Self {
         Self { can_refuse: true, ..self }
+    }
+
+    /// What it says when the service is unavailable.
+    pub(crate) fn says_unavailable(self, words: &'static str) -> Self {
+        Self { unavailable: Some(words), ..self }
     }
 
     /// Puts it under a heading.

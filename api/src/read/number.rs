@@ -188,7 +188,7 @@ fn real(value: &Value, report: &mut Report) -> Option<f64> {
     match value {
         Value::Bool(truth) => Some(f64::from(u8::from(*truth))),
         Value::Number(number) => number.as_f64(),
-        Value::String(text) => real_of_text(text.trim()).or_else(|| {
+        Value::String(text) => real_of_text(text).or_else(|| {
             report
                 .refuse("float_parsing", "Input should be a valid number, unable to parse string as a number")
         }),
@@ -196,11 +196,10 @@ fn real(value: &Value, report: &mut Report) -> Option<f64> {
     }
 }
 
-/// pydantic's grammar: as programs write numbers, with single underscores anywhere but at the ends.
+/// pydantic's grammar: as programs write numbers, with white space around or with single underscores anywhere but at the
+/// ends, and not with both.
 fn real_of_text(text: &str) -> Option<f64> {
     let misplaced = text.starts_with('_') || text.ends_with('_') || text.contains("__");
-    if misplaced {
-        return None;
-    }
-    text.replace('_', "").parse().ok()
+    let plain = || text.trim().parse().ok();
+    plain().or_else(|| if misplaced { None } else { text.replace('_', "").parse().ok() })
 }

@@ -3,7 +3,7 @@
 
 use axum::{Json, http::HeaderMap};
 use chrono::TimeDelta;
-use ledger::{CreateOutcome, NewContent, NewConversation};
+use ledger::{Admitted, CreateOutcome, NewContent, NewConversation};
 use records::{ConversationId, Geolocation, Source, Timestamp, UserId};
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -139,7 +139,7 @@ fn read_text(fields: &mut Fields<'_>, fresh: &ConversationId) -> Option<NewConve
     let kinds = named("TextSource", "What kind of text it is.", kinds);
     let text_source = fields.present("text_source", kinds).unwrap_or("other_text").to_owned();
     let text_source_spec = fields.optional("text_source_spec", Text::label());
-    let setting = setting(fields)?;
+    let setting = setting(fields);
     let text = text?.trim().to_owned();
     setting.fits(fields, TimeDelta::minutes(5))?;
     let content = NewContent::Text { text, text_source, text_source_spec };
@@ -175,7 +175,7 @@ fn read_segments(
     let client_device_id = fields.optional("client_device_id", Text::label());
     let client_platform = fields.optional("client_platform", Text::label());
     let deferred = fields.optional("defer_processing", Bool).unwrap_or(false);
-    let (spoken, setting) = (spoken?, setting?);
+    let spoken = spoken?;
     let last = spoken.iter().map(|segment| segment.end).fold(0.0, f64::max);
     setting.fits(fields, TimeDelta::seconds(last.ceil() as i64))?;
     let new = setting.of(fresh, NewContent::Segments(spoken), source);
@@ -190,23 +190,26 @@ struct Setting {
     geolocation: Option<Geolocation>,
 }
 
-fn setting(fields: &mut Fields<'_>) -> Option<Setting> {
-    let started_at = fields.optional("started_at", Moment).map(|started| started.at);
-    let finished_at = fields.optional("finished_at", Moment).map(|finished| finished.at);
-    let language = fields.optional("language", Text::between(1, 35));
-    let geolocation = fields.optional("geolocation", geolocation_field());
-    match (started_at, finished_at) {
-        (Some(started), Some(finished)) if finished < started && fields.report.is_clean() => {
-            fields.report.rule("finished_at must not be before started_at")
-        }
-        _ => Some(Setting { started_at, finished_at, language, geolocation }),
+fn setting(fields: &mut Fields<'_>) -> Setting {
+    Setting {
+        started_at: fields.optional("started_at", Moment).map(|started| started.at),
+        finished_at: fields.optional("finished_at", Moment).map(|finished| finished.at),
+        language: fields.optional("language", Text::between(1, 35)),
+        geolocation: fields.optional("geolocation", geolocation_field()),
     }
 }
 
 impl Setting {
-    /// A time that follows from the other one must be one that clients can read.
+    /// The rules between the fields of a body, once each of its fields is right: the times are in order, and one that follows
+    /// from the other is one that clients can read.
     fn fits(&self, fields: &mut Fields<'_>, length: TimeDelta) -> Option<()> {
+        if !fields.report.is_clean() {
+            return None;
+        }
         let derived = match (self.started_at, self.finished_at) {
+            (Some(started), Some(finished)) if finished < started => {
+                return fields.report.rule("finished_at must not be before started_at");
+            }
             (Some(started), None) => started.checked_add_signed(length),
             (None, Some(finished)) => finished.checked_sub_signed(length),
             _ => return Some(()),
@@ -235,14 +238,15 @@ async fn create(
     key: Option<SecretString>,
 ) -> Reply<CreatedConversation> {
     let (id, user) = (new.id.clone(), &caller.user);
-    let place = new.geolocation.clone().map(|place| (place, new.started_at));
     let outcome = match key {
         None => state.ledger.create_conversation(user, new, None).await?,
         Some(key) => byok::create(state, user, new, key).await?,
     };
     caller.account.release_body();
-    if let Some((place, started_at)) = &place {
-        location::note_of_conversation(state, user, place, *started_at).await;
+    if let CreateOutcome::Deferred(conversation)
+    | CreateOutcome::Admitted(Admitted { conversation, fresh: true, .. }) = &outcome
+    {
+        location::note_of_conversation(state, user, conversation).await;
     }
     match outcome {
         CreateOutcome::Deferred(conversation) | CreateOutcome::Known(conversation) => {

@@ -54,6 +54,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
                  without being judged worth keeping first. A repeat changes nothing; one that failed is admitted anew.",
             )
             .shown_anew(shown_again)
+            .says_unavailable("Conversation finalization is temporarily unavailable")
             .resumes(byok::resume)
             .takes_model_key()
             .optional_body(

@@ -1,7 +1,8 @@
 //! `/v1/users/geolocation`: where a user is, for the tools of apps; known for 30 minutes.
 
 use axum::{Json, extract::State};
-use records::UserId;
+use chrono::TimeDelta;
+use records::{Conversation, UserId};
 use serde_json::json;
 
 use super::geolocation::{NOTES, geolocation};
@@ -45,19 +46,16 @@ async fn forget(State(state): State<AppState>, caller: Caller) -> Reply<shapes::
     Ok(Json(shapes::DONE))
 }
 
-/// A conversation that just took place says where its user is. It is stored already, and this may fail.
-pub(super) async fn note_of_conversation(
-    state: &AppState,
-    user: &UserId,
-    place: &records::Geolocation,
-    started_at: Option<records::Timestamp>,
-) {
+/// A new conversation says where its user was when it began. It is stored already, and this may fail.
+pub(super) async fn note_of_conversation(state: &AppState, user: &UserId, new: &Conversation) {
+    let Some(place) = &new.geolocation else {
+        return;
+    };
     let noted = async {
-        let now = state.ledger.db().now().await?;
-        let at = started_at.unwrap_or(now);
-        let is_fresh = at <= now && now - at < chrono::TimeDelta::minutes(30);
+        let past = state.ledger.db().now().await? - new.started_at;
+        let is_fresh = past >= TimeDelta::zero() && past < TimeDelta::minutes(30);
         match is_fresh {
-            true => state.ledger.store().note_location(user, place, Some(at)).await.map(drop),
+            true => state.ledger.store().note_location(user, place, Some(new.started_at)).await.map(drop),
             false => Ok(()),
         }
     };

@@ -93,7 +93,7 @@ fn id_of(answer: &Answer) -> String {
 }
 
 impl Bench {
-    async fn patch(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn patch(&self, path: &str, body: Value) -> Answer {
         self.ask(&self.key, Method::PATCH, path, Some(body)).await
     }
 
@@ -308,33 +308,6 @@ async fn app_limit_of_fifty_is_409_and_pages_are_linked() {
     assert!(page.header("link").contains("offset=20"), "{page:?}");
     assert_eq!(bench.get("/v1/apps?installed=true").await.body, json!([]));
     assert_eq!(bench.get("/v1/apps?limit=101").await.status, 422);
-}
-
-#[tokio::test]
-async fn user_location_is_stored_validated_and_deleted() {
-    let bench = Bench::new().await;
-    let here = json!({ "latitude": 52.5, "longitude": 13.4, "address": "Berlin" });
-    for _ in 0..2 {
-        assert_eq!(bench.patch("/v1/users/geolocation", here.clone()).await.body, json!({ "status": "ok" }));
-    }
-    let ann = UserId::new("ann");
-    assert_eq!(
-        bench.ledger.store().location(&ann).await.unwrap().unwrap().address.as_deref(),
-        Some("Berlin")
-    );
-    let outside = bench.patch("/v1/users/geolocation", json!({ "latitude": 91, "longitude": 13.4 })).await;
-    assert_eq!(outside.kinds(), [("less_than_equal", &json!(["body", "latitude"]))]);
-    assert!(bench.ledger.store().location(&ann).await.unwrap().is_some(), "nothing changed");
-    assert_eq!(bench.ask(&bench.key, Method::DELETE, "/v1/users/geolocation", None).await.status, 200);
-    assert_eq!(bench.ledger.store().location(&ann).await.unwrap(), None);
-    let talk =
-        json!({ "text": "We met at the office today", "geolocation": { "latitude": 1, "longitude": 2 } });
-    bench.post(&format!("{P}/conversations"), talk).await;
-    assert_eq!(
-        bench.ledger.store().location(&ann).await.unwrap().unwrap().latitude,
-        1.0,
-        "a conversation says it, too"
-    );
 }
 
 #[tokio::test]

@@ -33,6 +33,7 @@ mod keys;
 mod listen;
 mod lists;
 mod live_page;
+mod location;
 mod mcp;
 mod memories;
 mod memory_budget;

@@ -286,6 +286,9 @@ async fn unavailable_database_is_503_with_retry_after() {
     assert_eq!(answer.status, 503);
     assert_eq!(answer.header("retry-after"), "2");
     assert_eq!(answer.body, json!({ "detail": "The service is temporarily unavailable" }));
+    let answer = bench.post("/v1/conversations/any/finalize", json!({})).await;
+    assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (503, "2"));
+    assert_eq!(answer.body, json!({ "detail": "Conversation finalization is temporarily unavailable" }));
 }
 
 #[tokio::test]
