@@ -8,6 +8,10 @@ use reqwest::{Client, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The largest complaint that is read, and how long its bytes are waited for: what is longer or slower explains nothing to a
+/// program.
+const COMPLAINT_BYTES: usize = 64 * 1024;
+const COMPLAINT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Why the body of an answer could not be read.
 #[derive(Debug)]
@@ -72,6 +76,13 @@ pub async fn read_at_most(mut response: Response, most: usize) -> Result<Vec<u8>
         body.extend_from_slice(&chunk);
     }
     Ok(body)
+}
+
+/// What a server says beside a status that is no success, empty where that does not come: the status is the answer, and a
+/// body that never ends takes nothing from it.
+pub async fn complaint(response: Response) -> Vec<u8> {
+    let read = tokio::time::timeout(COMPLAINT_TIMEOUT, read_at_most(response, COMPLAINT_BYTES)).await;
+    read.ok().and_then(Result::ok).unwrap_or_default()
 }
 
 #[cfg(test)]

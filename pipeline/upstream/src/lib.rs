@@ -9,6 +9,6 @@ mod line;
 mod retry_after;
 
 pub use answers::{CHECK, LastAnswers};
-pub use http::{Broken, base_url, bearer, client, host, is_here, read_at_most};
+pub use http::{Broken, base_url, bearer, client, complaint, host, is_here, read_at_most};
 pub use line::{Fault, Line, Meter, Patience, Unanswered};
 pub use retry_after::asked_for;

@@ -9,15 +9,13 @@ use reqwest::{Client, Response, StatusCode, Url};
 use secrecy::SecretString;
 use serde::Serialize;
 use serde::de::IgnoredAny;
-use upstream::{Broken, asked_for, read_at_most};
+use upstream::{Broken, asked_for, complaint, read_at_most};
 
 use super::BadConfig;
 use super::complaint::{Complaint, Field};
 
 /// The largest answer: an embedding of some thousand numbers, or a long text, with room to spare.
 const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
-/// The largest complaint that is read; what is longer explains nothing to a program.
-const MAX_COMPLAINT_BYTES: usize = 64 * 1024;
 
 /// Why an exchange gave no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +100,7 @@ impl Server {
     /// Posts `body` to `path` below the base URL and returns the body of a 2xx answer, which is JSON: a page of a proxy, or of
     /// another server at that address, is no answer.
     pub(super) async fn post(&self, path: &str, body: &impl Serialize) -> Result<Vec<u8>, Fault> {
-        let answer = read(self.open(path, body).await?, MAX_ANSWER_BYTES).await?;
+        let answer = read(self.open(path, body).await?).await?;
         match serde_json::from_slice::<IgnoredAny>(&answer) {
             Ok(_) => Ok(answer),
             Err(_) => Err(Fault::unanswered(FailureCode::ModelMalformed, ErrorClass::Malformed, false)),
@@ -155,7 +153,7 @@ impl Server {
 
     async fn fault_of_answer(&self, status: StatusCode, response: Response) -> Fault {
         let retry_after = asked_for(response.headers());
-        let complaint = Complaint::read(&read(response, MAX_COMPLAINT_BYTES).await.unwrap_or_default());
+        let complaint = Complaint::read(&complaint(response).await);
         let http_status = Some(status.as_u16());
         let fault = |code, class, passing| Fault::Failed { code, retry_after, passing, class, http_status };
         match status {
@@ -206,8 +204,8 @@ fn fault_of_error(error: &reqwest::Error) -> Fault {
     Fault::unanswered(code, class, true)
 }
 
-async fn read(response: Response, most: usize) -> Result<Vec<u8>, Fault> {
-    read_at_most(response, most).await.map_err(|broken| match broken {
+async fn read(response: Response) -> Result<Vec<u8>, Fault> {
+    read_at_most(response, MAX_ANSWER_BYTES).await.map_err(|broken| match broken {
         Broken::TooLong => Fault::unanswered(FailureCode::ModelMalformed, ErrorClass::Malformed, false),
         Broken::Connection(error) => fault_of_error(&error),
     })

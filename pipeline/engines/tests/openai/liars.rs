@@ -9,7 +9,7 @@ use axum::body::{Body, Bytes};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures::stream;
-use job::FailureCode;
+use job::{ErrorClass, FailureCode};
 use serde_json::{Value, json};
 use stages::{Describe, EmbedTalk, ExtractItems, Judge, Stage, Verdict};
 use tokio::time::{Instant, sleep};
@@ -78,6 +78,24 @@ async fn a_complaint_that_drips_is_left_at_the_deadline_too() {
         world.engine.judge(&talk()).await.map_err(|failure| failure.code),
         Err(FailureCode::ModelTimeout)
     );
+}
+
+/// A proxy that promises a page and sends none: a rejected key would be a server that does not answer, after a minute.
+#[tokio::test]
+async fn a_status_counts_although_its_complaint_never_comes() {
+    let says = |status: StatusCode| {
+        let silence = Body::from_stream(stream::pending::<Result<Bytes, Infallible>>());
+        reply((status, [(header::RETRY_AFTER, "3000")], silence).into_response())
+    };
+    let world = World::new([says(StatusCode::UNAUTHORIZED), says(StatusCode::TOO_MANY_REQUESTS)]).await;
+    let refused = world.engine.judge(&talk()).await.unwrap_err();
+    assert_eq!(
+        (refused.code, refused.class, refused.http_status),
+        (FailureCode::ModelRejected, Some(ErrorClass::KeyRejected), Some(401))
+    );
+    let busy = world.engine.judge(&talk()).await.unwrap_err();
+    let asked = Some(Duration::from_secs(3_000));
+    assert_eq!((busy.code, busy.retry_after), (FailureCode::ModelRateLimited, asked));
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use reqwest::multipart::{Form, Part};
 use reqwest::{Client, Response, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use upstream::{Broken, asked_for, read_at_most};
+use upstream::{Broken, asked_for, complaint, read_at_most};
 
 use super::answer::Answer;
 use crate::health::Unwell;
@@ -20,7 +20,6 @@ use crate::{BadKey, BadSettings, Language, Reason, Settings};
 const OPENAI: &str = "https://api.openai.com/v1";
 /// The largest answer: 28 s of speech in every detail a server may give.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
-const MAX_COMPLAINT_BYTES: usize = 64 * 1024;
 
 /// Why an exchange gave no words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,7 +160,7 @@ impl Server {
         let response = request.send().await.map_err(|error| fault_of_error(&error))?;
         match response.status() {
             status if status.is_success() => {
-                let body = read(response, MAX_ANSWER_BYTES).await?;
+                let body = read(response).await?;
                 Answer::read(&body).ok_or_else(Fault::malformed)
             }
             status => Err(self.fault_of_answer(status, response).await),
@@ -226,8 +225,7 @@ async fn is_about_credit(response: Response) -> bool {
     struct Details {
         code: Option<serde_json::Value>,
     }
-    let body = read(response, MAX_COMPLAINT_BYTES).await.unwrap_or_default();
-    let complaint: Complaint = serde_json::from_slice(&body).unwrap_or_default();
+    let complaint: Complaint = serde_json::from_slice(&complaint(response).await).unwrap_or_default();
     let code = complaint.error.code.as_ref().and_then(serde_json::Value::as_str);
     matches!(code, Some("insufficient_quota" | "billing_hard_limit_reached"))
 }
@@ -236,8 +234,8 @@ fn fault_of_error(error: &reqwest::Error) -> Fault {
     Fault::passing(if error.is_timeout() { Reason::Timeout } else { Reason::Unavailable })
 }
 
-async fn read(response: Response, most: usize) -> Result<Vec<u8>, Fault> {
-    read_at_most(response, most).await.map_err(|broken| match broken {
+async fn read(response: Response) -> Result<Vec<u8>, Fault> {
+    read_at_most(response, MAX_ANSWER_BYTES).await.map_err(|broken| match broken {
         Broken::TooLong => Fault::malformed(),
         Broken::Connection(error) => fault_of_error(&error),
     })
