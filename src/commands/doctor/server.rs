@@ -177,7 +177,10 @@ mod tests {
         let holding_back = vec!["prepared transaction one".to_owned()];
         let found = Examination { holding_back, ..processes::tests::found() };
         let words = transactions(&found).words;
-        assert!(words.contains("`rollback prepared 'name'` a prepared transaction"), "it has no pid: {words}");
+        assert!(
+            words.contains("`rollback prepared 'name'` a prepared transaction"),
+            "it has no pid: {words}"
+        );
     }
 
     #[test]
