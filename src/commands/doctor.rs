@@ -191,6 +191,8 @@ async fn examine(
 ) -> anyhow::Result<Seen> {
     is_there(operations).await?;
     let found = operations.examine().await?;
+    // What the gauges read besides: a view of the server's own that is kept from the role ends the examination, too.
+    operations.health().await?;
     let migrated = found.missing_migrations.is_empty();
     let workers = if migrated { operations.workers().await? } else { Workers::default() };
     let on_server = database::shards_on_server_of(operations, shards);

@@ -118,9 +118,14 @@ fn transactions(found: &Examination) -> Remark {
     let unseen = found.blind_role.as_ref().map(|role| {
         format!("those of other roles are not seen, nor by ListenVacuumHeldBack: `grant pg_read_all_stats to {role}`")
     });
-    let seen = (!words.is_empty()).then(|| {
-        format!("hold back vacuum: {}; `select pg_terminate_backend(pid)` ends one", words.join(", "))
-    });
+    let ends = match found.holding_back.is_empty() {
+        true => "`select pg_terminate_backend(pid)` ends one",
+        false => {
+            "`select pg_terminate_backend(pid)` ends a session, `rollback prepared 'name'` a prepared transaction, \
+             `select pg_drop_replication_slot('name')` a slot"
+        }
+    };
+    let seen = (!words.is_empty()).then(|| format!("hold back vacuum: {}; {ends}", words.join(", ")));
     match [seen, unseen].into_iter().flatten().collect::<Vec<_>>().as_slice() {
         [] => remark("transactions", Level::Fine, "none is old enough to hold back vacuum".to_owned()),
         told => remark("transactions", Level::Warning, told.join("; ")),
@@ -165,6 +170,17 @@ mod tests {
         assert!(small.words.contains("1024") && small.words.contains("768 connections"), "{}", small.words);
         assert_eq!(open_files(4_096).level, Level::Fine);
         assert_eq!(open_files(u64::MAX).level, Level::Fine);
+    }
+
+    #[test]
+    fn doctor_says_what_ends_a_prepared_transaction() {
+        let holding_back = vec!["prepared transaction one".to_owned()];
+        let found = Examination { holding_back, ..processes::tests::found() };
+        let words = transactions(&found).words;
+        assert!(
+            words.contains("`rollback prepared 'name'` a prepared transaction"),
+            "it has no pid: {words}"
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use reqwest::StatusCode;
+use sqlx::ConnectOptions;
 use testbed::TestDatabase;
 
 use crate::binary;
@@ -63,4 +64,25 @@ async fn process_without_a_database_is_live_and_not_ready() {
 
     assert_eq!(alive, StatusCode::OK);
     assert_eq!((ready, words.as_str()), (StatusCode::SERVICE_UNAVAILABLE, "the database does not answer\n"));
+}
+
+/// One that only the gauges read: ListenCollectorDown comes, and its runbook begins with this command.
+#[tokio::test]
+async fn doctor_names_a_view_that_the_gauges_are_refused() {
+    let database = TestDatabase::new().await;
+    let role = format!("{}_plain", database.name());
+    let plain = format!("create role {role} login; grant select on all tables in schema public to {role}");
+    database.run(&plain).await;
+    let url = database.options().username(&role).to_url_lossy().to_string();
+    let before = binary::command(&url, &["doctor"]);
+
+    database.run("revoke select on pg_stat_database from public").await;
+    let refused = binary::command(&url, &["doctor"]);
+
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("permission denied for view pg_stat_database"), "{said}");
+    assert!(said.contains("given back by `grant select`"), "{said}");
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(before.stderr.is_empty(), "the role sees the others");
+    database.run(&format!("drop owned by {role}; drop role {role}")).await;
 }
