@@ -221,7 +221,10 @@ pub(super) async fn show(
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        text.push(format!("Failed, and the log says why: {}{more}. The others were done.", outcome.failed.join(", ")));
+        text.push(format!(
+            "Failed, and the log says why: {}{more}. The others were done.",
+            outcome.failed.join(", ")
+        ));
     }
     let parts = outcome.shards.into_iter().filter_map(|(number, counts, error)| {
         let shard = Shard { number, of }.to_string();

@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use job::JobId;
-use operations::{Operations, OrderCounts, OrderResult};
+use job::{Command, JobId};
+use operations::{Operations, OrderCounts, OrderOfMany, OrderResult};
 use serde_json::json;
 
-use super::{order_id, orders::Order};
+use super::order_id;
 use crate::{
     commands::{
         consent::Cause,
@@ -21,6 +21,59 @@ use crate::{
 
 /// So many jobs that were not changed are named.
 const NAMED: usize = 100;
+
+/// What is ordered, in the words of its answers.
+#[derive(Clone, Copy)]
+pub(super) enum Order {
+    RunNow,
+    Cancel,
+    Dismiss,
+}
+
+impl Order {
+    pub(super) fn command(self) -> Command {
+        match self {
+            Self::RunNow => Command::RunNow,
+            Self::Cancel => Command::Cancel,
+            Self::Dismiss => Command::Discard,
+        }
+    }
+
+    pub(super) const fn of_many(self) -> OrderOfMany {
+        match self {
+            Self::RunNow => OrderOfMany::RunNow,
+            Self::Cancel => OrderOfMany::Cancel,
+            Self::Dismiss => OrderOfMany::Dismiss,
+        }
+    }
+
+    /// The jobs that it is for, in the words of its questions.
+    pub(super) const fn of(self) -> [&'static str; 2] {
+        match self {
+            Self::RunNow => ["waiting job", "waiting jobs"],
+            Self::Cancel => ["live job", "live jobs"],
+            Self::Dismiss => ["dead letter", "dead letters"],
+        }
+    }
+
+    /// What is done, and what is done when it was.
+    pub(super) const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::RunNow => ("run now", "due now"),
+            Self::Cancel => ("cancel", "cancelled"),
+            Self::Dismiss => ("dismiss", "dismissed"),
+        }
+    }
+
+    /// Asks for jobs in those words.
+    pub(super) fn question(self, jobs: &str) -> String {
+        match self {
+            Self::RunNow => format!("Run {jobs} now?"),
+            Self::Cancel => format!("Cancel {jobs}?"),
+            Self::Dismiss => format!("Dismiss {jobs}?"),
+        }
+    }
+}
 
 /// What an order for several jobs came to.
 #[derive(Default)]
@@ -60,7 +113,8 @@ impl<'a> Results<'a> {
     pub(super) fn words(&self, order: Order, found: u64) -> String {
         let OrderCounts { granted, refused, failed } = self.counts;
         let some = |what: &str, jobs: u64| if jobs > 0 { format!(", {what}: {jobs}") } else { String::new() };
-        let (failed, unanswered) = (some("failed", failed), some("without an answer", self.unanswered(found)));
+        let (failed, unanswered) =
+            (some("failed", failed), some("without an answer", self.unanswered(found)));
         format!("{}: {granted}, refused: {refused}{failed}{unanswered}", order.words().1)
     }
 }

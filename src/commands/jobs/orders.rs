@@ -3,14 +3,14 @@
 use std::{collections::HashSet, process::ExitCode};
 
 use clap::Args;
-use job::{Command, JobId, Policy};
-use operations::{JobFilter, Operations, OrderOfMany};
+use job::{JobId, Policy};
+use operations::{JobFilter, Operations};
 use records::UserId;
 use serde_json::json;
 
 use super::{
     filter::{OF_MANY, Which},
-    given::{Results, answer, by_filter, each_named, field},
+    given::{Order, Results, answer, by_filter, each_named, field},
     no_job, several,
 };
 use crate::{
@@ -72,59 +72,6 @@ pub(super) struct Dismiss {
     cause: Cause,
     #[command(flatten)]
     consent: Consent,
-}
-
-/// What is ordered, in the words of its answers.
-#[derive(Clone, Copy)]
-pub(super) enum Order {
-    RunNow,
-    Cancel,
-    Dismiss,
-}
-
-impl Order {
-    fn command(self) -> Command {
-        match self {
-            Self::RunNow => Command::RunNow,
-            Self::Cancel => Command::Cancel,
-            Self::Dismiss => Command::Discard,
-        }
-    }
-
-    pub(super) const fn of_many(self) -> OrderOfMany {
-        match self {
-            Self::RunNow => OrderOfMany::RunNow,
-            Self::Cancel => OrderOfMany::Cancel,
-            Self::Dismiss => OrderOfMany::Dismiss,
-        }
-    }
-
-    /// The jobs that it is for, in the words of its questions.
-    const fn of(self) -> [&'static str; 2] {
-        match self {
-            Self::RunNow => ["waiting job", "waiting jobs"],
-            Self::Cancel => ["live job", "live jobs"],
-            Self::Dismiss => ["dead letter", "dead letters"],
-        }
-    }
-
-    /// What is done, and what is done when it was.
-    pub(super) const fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Self::RunNow => ("run now", "due now"),
-            Self::Cancel => ("cancel", "cancelled"),
-            Self::Dismiss => ("dismiss", "dismissed"),
-        }
-    }
-
-    /// Asks for jobs in those words.
-    fn question(self, jobs: &str) -> String {
-        match self {
-            Self::RunNow => format!("Run {jobs} now?"),
-            Self::Cancel => format!("Cancel {jobs}?"),
-            Self::Dismiss => format!("Dismiss {jobs}?"),
-        }
-    }
 }
 
 /// Jobs with their shards.
@@ -206,7 +153,8 @@ async fn of_filter(
 ) -> anyhow::Result<ExitCode> {
     let looks = each(shards, async |shard: &Operations| found(shard, order, which).await).await?;
     let count: i64 = looks.of.iter().map(|(_, found)| found.len() as i64).sum();
-    let users: HashSet<&UserId> = looks.of.iter().flat_map(|(_, found)| found).map(|(_, user)| user).collect();
+    let users: HashSet<&UserId> =
+        looks.of.iter().flat_map(|(_, found)| found).map(|(_, user)| user).collect();
     let ([one, many], (_, done)) = (order.of(), order.words());
     let (jobs, people) = (several(count, one, many), several(users.len() as i64, "person", "people"));
     if count == 0 || !consent.given(&order.question(&format!("{jobs} of {people}")))? {
@@ -241,9 +189,7 @@ async fn found(shard: &Operations, order: Order, which: &Which) -> anyhow::Resul
             pages(shard, JobFilter { waits_at: Some(now), ..filter("queued").await? }).await
         }
         Order::Cancel => live(async |status: &str| pages(shard, filter(status).await?).await).await,
-        Order::Dismiss => {
-            pages(shard, JobFilter { unsettled: true, ..filter("dead_letter").await? }).await
-        }
+        Order::Dismiss => pages(shard, JobFilter { unsettled: true, ..filter("dead_letter").await? }).await,
     }
 }
 

@@ -78,8 +78,10 @@ impl Shards {
         for shard in ["listen_0000", "listen_0001"] {
             let table = format!("{shard}.finalization_jobs");
             let dies = crate::command_errors::DIES.replace("finalization_jobs", &table);
-            self.run(&format!("{dies}, finished_at = updated_at, ready_at = null, reconcile_after_at = null"))
-                .await;
+            self.run(&format!(
+                "{dies}, finished_at = updated_at, ready_at = null, reconcile_after_at = null"
+            ))
+            .await;
         }
     }
 
