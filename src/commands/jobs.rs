@@ -1,8 +1,8 @@
 //! `listen jobs`: what operators ask of jobs and do to them.
 
 pub(crate) mod causes;
-mod dismiss;
 pub(crate) mod filter;
+mod given;
 pub(crate) mod list;
 mod orders;
 mod pause;
@@ -53,9 +53,9 @@ enum Verb {
     RunNow(orders::RunNow),
     /// End live jobs, some or all that a filter finds: each becomes a dismissed dead letter, and its conversation fails.
     Cancel(orders::Cancel),
-    /// Dismiss dead letters, which then need no more attention: one, or all that a filter finds.
+    /// Dismiss dead letters, which then need no more attention: some, or all that a filter finds.
     #[command(alias = "discard")]
-    Dismiss(dismiss::Dismiss),
+    Dismiss(orders::Dismiss),
     /// Stop claiming from a queue; runs that have begun go on.
     Pause(pause::Switch),
     /// Claim from a paused queue again.
@@ -98,11 +98,11 @@ pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
         Verb::Cancel(order) => {
             return orders::cancel(&ids::jobs(common, &order.ids).await?, &order, as_json).await;
         }
-        Verb::Dismiss(dismiss) => {
-            return match &dismiss.id {
-                Some(id) => dismiss::one(&shard_of(common, id).await?, &dismiss, id, as_json).await,
-                None => dismiss::many(&of_user(&dismiss.which).await?, &dismiss, as_json).await,
-            };
+        Verb::Dismiss(order) if order.ids.is_empty() => {
+            return orders::dismiss_many(&of_user(&order.which).await?, &order, as_json).await;
+        }
+        Verb::Dismiss(order) => {
+            return orders::dismiss(&ids::jobs(common, &order.ids).await?, &order, as_json).await;
         }
         Verb::Pause(switch) => pause::pause(&common.chosen()?, &switch, as_json).await?,
         Verb::Resume(switch) => pause::resume(&common.chosen()?, &switch, as_json).await?,

@@ -101,12 +101,15 @@ impl Undone {
         errors.into_iter().min_by_key(|error| !matches!(error.0, Fault::Halfway))
     }
 
+    /// What an address calls it where the database gave no answer.
+    pub(super) const HALFWAY: &'static str = "halfway";
+
     /// What an address calls it, of what an error of the database is.
     pub(super) fn name(&self) -> &'static str {
         match self.0 {
             Fault::Schema => "schema",
             Fault::Defect => "defect",
-            _ => "halfway",
+            _ => Self::HALFWAY,
         }
     }
 
@@ -115,7 +118,7 @@ impl Undone {
         match name {
             "schema" => Some(Self(Fault::Schema)),
             "defect" => Some(Self(Fault::Defect)),
-            "halfway" => Some(Self(Fault::Halfway)),
+            Self::HALFWAY => Some(Self(Fault::Halfway)),
             _ => None,
         }
     }

@@ -16,7 +16,7 @@ use super::{
     confirm::Confirm,
     fault::{Fault, Undone},
     filter_form::FilterForm,
-    outcome::{Order, Outcome},
+    outcome::{Done, Order, Outcome},
     page::{Frame, nothing},
     typed::Query,
     visitor::Visitor,
@@ -130,13 +130,13 @@ pub(super) async fn start(State(console): State<Console>, acting: Acting) -> Res
     let start = |shard: Operations| async move {
         let id = Order::replay_in(id, shard.db().shard().number);
         match shard.db().within(PATIENCE, shard.start_replay(id, order, action)).await? {
-            Started::Running(view) => Ok(((u64::from(view.items.unsigned_abs()), 0), None)),
-            Started::Nothing => Ok(((0, 0), None)),
+            Started::Running(view) => Ok(Done::all(u64::from(view.items.unsigned_abs()))),
+            Started::Nothing => Ok(Done::default()),
         }
     };
     let shards = console.shards_of(user.as_ref());
     let outcome = Outcome::new(Order::Replay(id), each_alone(&shards, start).await)?;
-    match (outcome.sum().0, shards.as_slice()) {
+    match (outcome.sum().granted, shards.as_slice()) {
         (0, _) if outcome.is_complete() => {
             Err(Fault::Missing("Nothing is left to be replayed.".to_owned()).into())
         }

@@ -6,7 +6,7 @@ use axum::{
 };
 use job::{JobId, Timestamp};
 use ledger::{Operation, OperatorAction};
-use operations::{JobFilter, Operations, OrderOfMany};
+use operations::{JobFilter, Operations, OrderOfMany, OrderResult};
 
 use super::{
     Console,
@@ -162,33 +162,41 @@ pub(super) async fn run_many_now(State(console): State<Console>, acting: Acting)
     let order = (&filter, words.as_str(), &action);
     let run = |shard: Operations| async move { run_now_in(&shard, order).await };
     let outcome = Outcome::new(Order::RunNow, each_alone(&shards, run).await)?;
-    let (due, refused) = outcome.sum();
-    if refused == 0 && outcome.is_complete() && (shards.len() == 1 || due == 0) {
+    let counts = outcome.sum();
+    let due = counts.granted;
+    if counts.sum() == due && outcome.is_complete() && (shards.len() == 1 || due == 0) {
         let word = if due > 0 { "all-hurried" } else { "unchanged" };
         return Ok(Redirect::to(&format!("/console/jobs?status=queued&done={word}")));
     }
     Ok(outcome.redirect())
 }
 
-/// One order in the audit, and a transaction per job; one that has begun meanwhile is left alone. How many are due now, and how
-/// many refused, until an error comes: nothing more is asked of that shard.
+/// One order in the audit, and a transaction per job; one that has begun meanwhile is left alone. What it came to until an error
+/// comes that is of no one job: nothing more is asked of that shard.
 async fn run_now_in(
     shard: &Operations,
     (filter, words, action): (&JobFilter, &str, &OperatorAction),
 ) -> Result<Done, db::Error> {
     let (found, _) = shard.db().in_time(waiting(shard, filter)).await?;
     if found.is_empty() {
-        return Ok(((0, 0), None));
+        return Ok(Done::default());
     }
     let begun = shard.begin_order(order_id(), OrderOfMany::RunNow, (words, found.len() as u64), action);
     let mut given = shard.db().in_time(begun).await?;
+    let mut failed = Vec::new();
     for job in found {
-        if let Err(error) = shard.db().in_time(shard.give_order(&mut given, &job)).await {
-            return Ok((given.counts(), Some(error)));
+        match shard.db().in_time(shard.give_order(&mut given, &job)).await {
+            Ok(OrderResult::Granted | OrderResult::Refused(_)) => {}
+            Ok(OrderResult::Failed(error)) => {
+                let refusal = error.sqlstate();
+                tracing::error!(%error, refusal, %job, "an order for many jobs goes on without one whose row failed");
+                failed.push(job.to_string());
+            }
+            Err(error) => return Ok(Done { counts: given.counts(), failed, error: Some(error) }),
         }
     }
     let ended = shard.db().in_time(shard.end_order(&given)).await;
-    Ok((given.counts(), ended.err()))
+    Ok(Done { counts: given.counts(), failed, error: ended.err() })
 }
 
 fn queued(form: &FilterForm, now: Timestamp) -> Result<JobFilter, Fault> {

@@ -7,7 +7,7 @@ use axum::{
 };
 use db::Shard;
 use job::Queue;
-use operations::Operations;
+use operations::{Operations, OrderCounts};
 use serde::Deserialize;
 use uuid::Uuid;
 
@@ -59,10 +59,11 @@ impl Order {
     }
 
     /// The entry of the menu, and the title.
-    fn title(self, (done, refused): Counts) -> (&'static str, String) {
+    fn title(self, counts: OrderCounts) -> (&'static str, String) {
+        let done = counts.granted;
         let number = count(done as i64);
         match self {
-            Self::RunNow => ("jobs", format!("{number} due now, {refused} refused")),
+            Self::RunNow => ("jobs", due_now(counts)),
             Self::Pause(queue) => ("overview", format!("The queue {queue} is paused")),
             Self::Resume(queue) => ("overview", format!("The queue {queue} is resumed")),
             Self::Replay(_) if done == 1 => ("replays", "1 dead letter is replayed".to_owned()),
@@ -71,13 +72,12 @@ impl Order {
     }
 
     /// What was done in one shard, and where it is shown; nothing where there was nothing to do.
-    fn done_in(self, shard: u16, (done, refused): Counts) -> Option<(String, String)> {
+    fn done_in(self, shard: u16, counts: OrderCounts) -> Option<(String, String)> {
+        let done = counts.granted;
         let number = count(done as i64);
         Some(match self {
-            Self::RunNow if (done, refused) == (0, 0) => return None,
-            Self::RunNow => {
-                (format!("{number} due now, {refused} refused"), "/console/jobs?status=queued".to_owned())
-            }
+            Self::RunNow if counts.sum() == 0 => return None,
+            Self::RunNow => (due_now(counts), "/console/jobs?status=queued".to_owned()),
             Self::Pause(_) | Self::Resume(_) if done == 0 => ("it was so already".to_owned(), String::new()),
             Self::Pause(_) => ("paused".to_owned(), String::new()),
             Self::Resume(_) => ("resumed".to_owned(), String::new()),
@@ -91,16 +91,36 @@ impl Order {
     }
 }
 
-/// How much was done in a shard, and how much was refused.
-pub(super) type Counts = (u64, u64);
+fn due_now(OrderCounts { granted, refused, failed }: OrderCounts) -> String {
+    let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+    format!("{} due now, {refused} refused{failed}", count(granted as i64))
+}
 
 /// What was done in a shard, perhaps until an error came.
-pub(super) type Done = (Counts, Option<db::Error>);
+#[derive(Default)]
+pub(super) struct Done {
+    pub(super) counts: OrderCounts,
+    /// Ids of jobs whose own rows failed.
+    pub(super) failed: Vec<String>,
+    pub(super) error: Option<db::Error>,
+}
+
+impl Done {
+    /// So much, and nothing was refused or failed.
+    pub(super) fn all(granted: u64) -> Self {
+        Self { counts: OrderCounts { granted, ..OrderCounts::default() }, ..Self::default() }
+    }
+}
+
+/// Jobs that failed and are named.
+const NAMED: usize = 5;
 
 /// What the order came to, in the order of the shards' numbers.
 pub(super) struct Outcome {
     order: Order,
-    shards: Vec<(u16, Counts, Option<Undone>)>,
+    shards: Vec<(u16, OrderCounts, Option<Undone>)>,
+    /// The first of those that failed.
+    failed: Vec<String>,
 }
 
 impl Outcome {
@@ -112,22 +132,24 @@ impl Outcome {
         order: Order,
         answers: Vec<(Operations, Result<Done, db::Error>)>,
     ) -> Result<Self, Undone> {
-        let shards = answers.into_iter().map(|(shard, answer)| {
-            let (counts, error) = answer.unwrap_or_else(|error| ((0, 0), Some(error)));
-            (shard.db().shard().number, counts, error.map(Undone::from))
-        });
-        let outcome = Self { order, shards: shards.collect() };
-        if outcome.sum() == (0, 0) && outcome.shards.iter().all(|(_, _, error)| error.is_some()) {
-            let errors = outcome.shards.into_iter().filter_map(|(_, _, error)| error);
-            return Undone::worst(errors).map_or(Ok(Self { order, shards: Vec::new() }), Err);
+        let mut outcome = Self { order, shards: Vec::new(), failed: Vec::new() };
+        for (shard, answer) in answers {
+            let done = answer.unwrap_or_else(|error| Done { error: Some(error), ..Done::default() });
+            outcome.shards.push((shard.db().shard().number, done.counts, done.error.map(Undone::from)));
+            outcome.failed.extend(done.failed);
+        }
+        outcome.failed.truncate(NAMED);
+        if outcome.sum().sum() == 0 && outcome.shards.iter().all(|(_, _, error)| error.is_some()) {
+            let errors = outcome.shards.drain(..).filter_map(|(_, _, error)| error);
+            return Undone::worst(errors).map_or(Ok(outcome), Err);
         }
         Ok(outcome)
     }
 
-    /// How much was done, and how much was refused.
-    pub(super) fn sum(&self) -> Counts {
+    /// What it came to in all shards.
+    pub(super) fn sum(&self) -> OrderCounts {
         let counts = self.shards.iter().map(|(_, counts, _)| counts);
-        counts.fold((0, 0), |sum, counts| (sum.0.saturating_add(counts.0), sum.1.saturating_add(counts.1)))
+        counts.fold(OrderCounts::default(), |sum, counts| sum.and(*counts))
     }
 
     /// Whether no shard failed.
@@ -137,23 +159,24 @@ impl Outcome {
 
     /// Leads to the page of it.
     pub(super) fn redirect(&self) -> Redirect {
-        let shards = self.shards.iter().map(|(shard, (done, refused), error)| match error {
-            None => format!("{shard}:{done}.{refused}"),
-            Some(error) => format!("{shard}:{done}.{refused}.{}", error.name()),
+        let shards = self.shards.iter().map(|(shard, counts, error)| {
+            let OrderCounts { granted, refused, failed } = counts;
+            let error = error.as_ref().map(|error| format!(".{}", error.name())).unwrap_or_default();
+            format!("{shard}:{granted}.{refused}.{failed}{error}")
         });
         let shards = shards.collect::<Vec<_>>().join(",");
-        Redirect::to(&format!(
-            "/console/outcome?{}",
-            query(&[("order", &self.order.name()), ("shards", &shards)])
-        ))
+        let failed = self.failed.join(" ");
+        let address = query(&[("order", &self.order.name()), ("shards", &shards), ("failed", &failed)]);
+        Redirect::to(&format!("/console/outcome?{address}"))
     }
 
     fn read(address: &Address, of: u16) -> Option<Self> {
         let shard = |text: &str| {
             let (shard, answer) = text.split_once(':')?;
             let shard = shard.parse().ok().filter(|shard| *shard < of)?;
-            let mut parts = answer.splitn(3, '.');
-            let counts = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+            let mut parts = answer.splitn(4, '.');
+            let mut number = || parts.next()?.parse().ok();
+            let counts = OrderCounts { granted: number()?, refused: number()?, failed: number()? };
             let error = match parts.next() {
                 Some(name) => Some(Undone::of_name(name)?),
                 None => None,
@@ -161,7 +184,8 @@ impl Outcome {
             Some((shard, counts, error))
         };
         let shards = address.shards.split(',').map(shard).collect::<Option<_>>()?;
-        Some(Self { order: Order::of_name(&address.order)?, shards })
+        let failed = address.failed.split(' ').filter(|id| !id.is_empty()).take(NAMED).map(str::to_owned);
+        Some(Self { order: Order::of_name(&address.order)?, shards, failed: failed.collect() })
     }
 }
 
@@ -170,6 +194,8 @@ impl Outcome {
 pub(super) struct Address {
     order: String,
     shards: String,
+    #[serde(default)]
+    failed: String,
 }
 
 /// `GET /console/outcome`.
@@ -182,12 +208,24 @@ pub(super) async fn show(
     let outcome = Outcome::read(&address, of);
     let outcome =
         outcome.ok_or_else(|| Fault::Unreadable("The address does not say what was done.".to_owned()))?;
-    let (here, title) = outcome.order.title(outcome.sum());
+    let counts = outcome.sum();
+    let (here, title) = outcome.order.title(counts);
     let title = match (outcome.is_complete(), of) {
         (true, _) => title,
         (false, 1) => format!("{title}, but not all"),
         (false, _) => format!("{title}, but not in every shard"),
     };
+    let mut text = Vec::new();
+    if counts.failed > 0 {
+        let more = match counts.failed.saturating_sub(outcome.failed.len() as u64) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        text.push(format!(
+            "Failed, and the log says why: {}{more}. The others were done.",
+            outcome.failed.join(", ")
+        ));
+    }
     let parts = outcome.shards.into_iter().filter_map(|(number, counts, error)| {
         let shard = Shard { number, of }.to_string();
         let done = outcome.order.done_in(number, counts);
@@ -196,10 +234,10 @@ pub(super) async fn show(
             return Some(Part { shard, words, address, fault: None });
         };
         let (heading, words) = error.words();
-        let (done, address) = done.filter(|_| counts != (0, 0)).unwrap_or_default();
+        let (done, address) = done.filter(|_| counts.sum() > 0).unwrap_or_default();
         let words = if done.is_empty() { words } else { format!("{done}. {words}") };
         Some(Part { shard, words, address, fault: Some(heading) })
     });
     let parts = parts.collect();
-    Ok(render(&Message { frame: Frame::of(visitor, here, title), text: Vec::new(), parts }))
+    Ok(render(&Message { frame: Frame::of(visitor, here, title), text, parts }))
 }

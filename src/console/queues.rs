@@ -12,7 +12,7 @@ use super::{
     auth::Acting,
     confirm::Confirm,
     fault::{Fault, Undone},
-    outcome::{Order, Outcome},
+    outcome::{Done, Order, Outcome},
     typed::Path,
     visitor::Visitor,
 };
@@ -59,7 +59,7 @@ pub(super) async fn change(
             true => shard.db().in_time(shard.pause(queue, action)).await?,
             false => shard.db().in_time(shard.resume(queue, action)).await?,
         };
-        Ok(((u64::from(changed), 0), None))
+        Ok(Done::all(u64::from(changed)))
     };
     let (order, did) = match pauses {
         true => (Order::Pause(queue), "paused"),
@@ -67,7 +67,7 @@ pub(super) async fn change(
     };
     let outcome = Outcome::new(order, each_alone(&console.all(), change).await)?;
     if console.shards.count() == 1 {
-        let word = if outcome.sum().0 > 0 { did } else { "unchanged" };
+        let word = if outcome.sum().granted > 0 { did } else { "unchanged" };
         return Ok(Redirect::to(&format!("/console?done={word}")));
     }
     Ok(outcome.redirect())

@@ -9,7 +9,7 @@ use axum::{
 use futures::future::join_all;
 use job::{JobId, Refusal};
 use ledger::{Operation, OperatorAction};
-use operations::Operations;
+use operations::{Operations, OrderResult};
 use serde::Deserialize;
 
 use super::{
@@ -150,26 +150,31 @@ struct CameTo {
     errors: Vec<Undone>,
 }
 
-/// Gives the order to jobs of one shard, one after the other, until its database does not answer: every other of them would wait as
-/// long again.
+/// Gives the order to jobs of one shard, one after the other, until an error comes that is of no one job: every other of them would
+/// end with it, too.
 async fn act_in(shard: &Operations, act: Act, jobs: &[&str], action: &OperatorAction) -> CameTo {
     let mut came = CameTo::default();
     for (place, id) in jobs.iter().enumerate() {
         let job = JobId::from_text(*id);
-        match shard.db().in_time(shard.operate(&job, act.operation(), action, None)).await {
-            Ok(Some(Ok(_))) => came.done += 1,
-            Ok(Some(Err(refusal))) => came.refused.push(((*id).to_owned(), name(refusal))),
-            Ok(None) => came.refused.push(((*id).to_owned(), MISSING)),
-            Err(error) => {
-                let is_silent = error.for_all().is_some();
-                let error = Undone::from(error);
-                came.failed.push(((*id).to_owned(), error.name()));
-                came.errors.push(error);
-                if is_silent {
-                    came.unasked = jobs.iter().skip(place + 1).map(|id| (*id).to_owned()).collect();
-                    break;
-                }
+        let result = shard.db().in_time(shard.operate_one_of(&job, act.operation(), action, None)).await;
+        let (error, goes_on) = match result {
+            Ok(OrderResult::Granted) => {
+                came.done += 1;
+                continue;
             }
+            Ok(OrderResult::Refused(why)) => {
+                came.refused.push(((*id).to_owned(), why.map_or(MISSING, name)));
+                continue;
+            }
+            Ok(OrderResult::Failed(error)) => (error, true),
+            Err(error) => (error, false),
+        };
+        let error = Undone::from(error);
+        came.failed.push(((*id).to_owned(), error.name()));
+        came.errors.push(error);
+        if !goes_on {
+            came.unasked = jobs.iter().skip(place + 1).map(|id| (*id).to_owned()).collect();
+            break;
         }
     }
     came
@@ -223,7 +228,11 @@ pub(super) async fn show(visitor: Visitor, Query(address): Query<Address>) -> Re
     let failed = reasons(&address.failed).ok_or_else(unreadable)?;
     let unasked: Vec<&str> = address.unasked.split(' ').filter(|id| !id.is_empty()).collect();
     let mut title = format!("{} {did}, {} refused", address.done, refused.len());
-    let unanswered = failed.len() + unasked.len();
+    let silent = failed.iter().filter(|(_, name)| name == Undone::HALFWAY).count();
+    if failed.len() > silent {
+        title.push_str(&format!(", {} failed", failed.len() - silent));
+    }
+    let unanswered = silent + unasked.len();
     if unanswered > 0 {
         title.push_str(&format!(", {unanswered} without an answer"));
     }
@@ -237,7 +246,7 @@ pub(super) async fn show(visitor: Visitor, Query(address): Query<Address>) -> Re
         text.push(format!("{id}: {heading}. {more}"));
     }
     if !unasked.is_empty() {
-        text.push(format!("Not tried, behind one that got no answer: {}.", unasked.join(", ")));
+        text.push(format!("Not tried, as the order ended before: {}.", unasked.join(", ")));
     }
     Ok(render(&Message { frame: Frame::of(visitor, "jobs", title), text, parts: Vec::new() }))
 }

@@ -114,6 +114,19 @@ impl Error {
         Some(Self::Unavailable { at, source })
     }
 
+    /// Whether it is of the row that was to be changed: the same is done to other rows all the same. Any other error would most likely
+    /// come again with each of them.
+    pub fn is_of_one_row(&self) -> bool {
+        match self {
+            // A conflict, or a row that another transaction has locked.
+            Self::Unavailable { source: sqlx::Error::Database(refusal), .. } => {
+                refusal.code().is_some_and(|code| code.starts_with("40") || code == "55P03")
+            }
+            Self::Unavailable { .. } => false,
+            _ => self.trouble().is_none(),
+        }
+    }
+
     /// Whether the session broke, or was ended by the server with all the others: those that were opened with it may be
     /// dead too.
     pub fn is_of_the_session(&self) -> bool {

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A recognizer of a client's own may send so many segments in one frame.
-const MOST_SEGMENTS: usize = 500;
+/// A speaker may be named for so many segments in one frame.
+const MOST_ASSIGNED: usize = 500;
 /// The numbers of speakers that can be named.
 const SPEAKERS: std::ops::RangeInclusive<i32> = 0..=65_535;
 /// Characters of a label, an id or a name.
@@ -19,7 +19,7 @@ pub enum ClientFrame {
     SuggestedTranscript {
         /// Checked: with words, and with times that can be times.
         segments: Vec<ClientSegment>,
-        /// How many segments of the frame were not usable.
+        /// How many segments of the frame had neither.
         unusable: usize,
         /// Who recognized them.
         stt_provider: Option<String>,
@@ -140,7 +140,7 @@ impl ClientFrame {
             "suggested_transcript" => {
                 let Suggested { segments, stt_provider } = read(text)?;
                 let sent = segments.len();
-                let segments: Vec<_> = segments.into_iter().take(MOST_SEGMENTS).filter_map(usable).collect();
+                let segments: Vec<_> = segments.into_iter().filter_map(usable).collect();
                 Self::SuggestedTranscript {
                     unusable: sent - segments.len(),
                     segments,
@@ -149,7 +149,7 @@ impl ClientFrame {
             }
             "speaker_assigned" => {
                 let Assigned { speaker_id, person_id, segment_ids } = read(text)?;
-                let are_ids = segment_ids.len() <= MOST_SEGMENTS && segment_ids.iter().all(|id| is_label(id));
+                let are_ids = segment_ids.len() <= MOST_ASSIGNED && segment_ids.iter().all(|id| is_label(id));
                 if !SPEAKERS.contains(&speaker_id) || !is_label(&person_id) || !are_ids {
                     return Err(Malformed);
                 }
@@ -175,26 +175,25 @@ fn read<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T, Malformed> {
     serde_json::from_str(text).map_err(|_| Malformed)
 }
 
-/// A segment with words, with times that can be times and with labels of a sensible length; `None` for any other.
+/// A segment with words and with times that can be times; `None` for any other. Words are not lost for their labels: a long
+/// speaker's is cut, and an id that cannot be one counts as none.
 fn usable(value: Value) -> Option<ClientSegment> {
     let said: Said = serde_json::from_value(value).ok()?;
     // PostgreSQL's text holds no zero byte.
     let text = said.text.replace('\0', "");
     let text = text.trim();
-    let label = said.speaker.or_else(|| said.speaker_id.map(|number| format!("SPEAKER_{number:02}")));
-    let speaker = label.unwrap_or_else(|| "SPEAKER_00".to_owned());
+    let cut = |label: String| label.replace('\0', "").chars().take(LONGEST_LABEL).collect::<String>();
+    let label = said.speaker.map(cut).filter(|label| !label.is_empty());
+    let number = said.speaker_id.unwrap_or_default();
+    let speaker = label.unwrap_or_else(|| format!("SPEAKER_{number:02}"));
     let times = [said.start, said.end].iter().all(|second| (0.0..=LATEST_SECOND).contains(second));
-    let labels = [said.id.as_ref(), said.person_id.as_ref(), Some(&speaker)];
-    let is_usable = times
-        && said.end >= said.start
-        && !text.is_empty()
-        && labels.into_iter().flatten().all(|label| is_label(label));
+    let is_usable = times && said.end >= said.start && !text.is_empty();
     is_usable.then(|| ClientSegment {
-        id: said.id,
+        id: said.id.filter(|id| is_label(id)),
         text: text.to_owned(),
         speaker,
         is_user: said.is_user,
-        person_id: said.person_id,
+        person_id: said.person_id.filter(|id| is_label(id)),
         start: said.start,
         end: said.end,
     })

@@ -25,3 +25,43 @@ fn speaker_assigned_frame_validates_ids_and_speaker_number() {
         assert_eq!(assigned(1, &["a", id]), Err(Malformed), "{id:?}");
     }
 }
+
+/// What a client says in these words is a conversation; how it labels them is not.
+fn said(segments: &serde_json::Value) -> (Vec<live::ClientSegment>, usize) {
+    let frame = json!({ "type": "suggested_transcript", "segments": segments });
+    let parsed = ClientFrame::parse(&frame.to_string());
+    assert!(matches!(parsed, Ok(ClientFrame::SuggestedTranscript { .. })), "{parsed:?}");
+    match parsed {
+        Ok(ClientFrame::SuggestedTranscript { segments, unusable, .. }) => (segments, unusable),
+        _ => (Vec::new(), 0),
+    }
+}
+
+#[test]
+fn words_are_kept_whatever_their_labels_are() {
+    let long = "ä".repeat(129);
+    for (speaker, kept) in [("", "SPEAKER_07"), ("\0", "SPEAKER_07"), ("Ann", "Ann"), (&long, &long[..256])] {
+        let segment = json!([{ "text": "I will call.", "start": 0, "end": 1, "speaker": speaker, "speaker_id": 7,
+            "id": long, "person_id": "" }]);
+        let (segments, unusable) = said(&segment);
+        let labels = (&*segments[0].speaker, &segments[0].id, &segments[0].person_id);
+        assert_eq!((labels, unusable), ((kept, &None, &None), 0));
+    }
+    let unlabelled = said(&json!([{ "text": "I will call.", "start": 0, "end": 1, "id": "a" }])).0;
+    assert_eq!((&*unlabelled[0].speaker, unlabelled[0].id.as_deref()), ("SPEAKER_00", Some("a")));
+}
+
+#[test]
+fn all_segments_of_a_frame_are_taken_that_its_size_allows() {
+    let segments: Vec<_> = (0..2_000).map(|n| json!({ "text": "a", "start": n, "end": n })).collect();
+    let (taken, unusable) = said(&json!(segments));
+    assert_eq!((taken.len(), unusable), (2_000, 0));
+}
+
+#[test]
+fn segments_without_words_or_times_are_counted_as_unusable() {
+    let of = |text: &str, start: f64, end: f64| json!({ "text": text, "start": start, "end": end });
+    let (taken, unusable) =
+        said(&json!([of(" ", 0.0, 1.0), of("a", 2.0, 1.0), of("a", -1.0, 1.0), of("b", 0.0, 1e10)]));
+    assert_eq!((taken.len(), unusable), (1, 3));
+}

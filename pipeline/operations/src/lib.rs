@@ -51,7 +51,7 @@ pub use find::{FoundId, IdKind};
 pub use gauges::{Gauges, MANY_FAILING};
 pub use health::{Health, TableHealth};
 pub use list::{JobCursor, JobFilter, JobsPage};
-pub use orders::{GivenToMany, OrderOfMany};
+pub use orders::{GivenToMany, OrderCounts, OrderOfMany, OrderResult};
 pub use overview::{DeadLetters, MinuteView, Overview};
 pub use page::JobPage;
 pub use pauses::Pause;

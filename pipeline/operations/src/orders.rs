@@ -2,7 +2,7 @@
 //! listed with the job alone.
 
 use db::Error;
-use job::{Job, JobId, Refusal};
+use job::{JobId, Refusal};
 use ledger::{Operation, OperatorAction};
 use uuid::Uuid;
 
@@ -40,21 +40,68 @@ impl OrderOfMany {
     }
 }
 
+/// What an order came to for one of several jobs.
+#[derive(Debug)]
+pub enum OrderResult {
+    /// It was changed.
+    Granted,
+    /// Its state refused, and why; `None`: there is no such job.
+    Refused(Option<Refusal>),
+    /// Its own row could not be read or changed. Others can be.
+    Failed(Error),
+}
+
+/// How many jobs of an order came to what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OrderCounts {
+    pub granted: u64,
+    /// Those that refused it or were gone.
+    pub refused: u64,
+    /// Those whose own row could not be read or changed.
+    pub failed: u64,
+}
+
+impl OrderCounts {
+    /// How many jobs gave an answer.
+    #[must_use]
+    pub const fn sum(&self) -> u64 {
+        self.granted.saturating_add(self.refused).saturating_add(self.failed)
+    }
+
+    /// With those of another shard.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            granted: self.granted.saturating_add(other.granted),
+            refused: self.refused.saturating_add(other.refused),
+            failed: self.failed.saturating_add(other.failed),
+        }
+    }
+
+    /// Counts what the order came to for one more job.
+    pub const fn count(&mut self, result: &OrderResult) {
+        match result {
+            OrderResult::Granted => self.granted += 1,
+            OrderResult::Refused(_) => self.refused += 1,
+            OrderResult::Failed(_) => self.failed += 1,
+        }
+    }
+}
+
 /// An order that is recorded, and is given to one job after the other.
 #[derive(Clone, Debug)]
 pub struct GivenToMany {
     id: String,
     order: OrderOfMany,
     action: OperatorAction,
-    granted: u64,
-    refused: u64,
+    counts: OrderCounts,
 }
 
 impl GivenToMany {
-    /// How many jobs the order changed, and how many refused it or were gone.
+    /// What it came to until now.
     #[must_use]
-    pub const fn counts(&self) -> (u64, u64) {
-        (self.granted, self.refused)
+    pub const fn counts(&self) -> OrderCounts {
+        self.counts
     }
 }
 
@@ -78,31 +125,48 @@ impl Operations {
             .execute(&mut *transaction)
             .await?;
         transaction.commit().await?;
-        Ok(GivenToMany { id, order, action: action.clone(), granted: 0, refused: 0 })
+        Ok(GivenToMany { id, order, action: action.clone(), counts: OrderCounts::default() })
     }
 
-    /// Gives the order to one job, in a transaction of its own. `None`: no such job.
-    pub async fn give_order(
-        &self,
-        given: &mut GivenToMany,
-        job: &JobId,
-    ) -> Result<Option<Result<Job, Refusal>>, Error> {
+    /// Gives the order to one job, in a transaction of its own.
+    ///
+    /// # Errors
+    /// As [`operate_one_of`](Self::operate_one_of).
+    pub async fn give_order(&self, given: &mut GivenToMany, job: &JobId) -> Result<OrderResult, Error> {
         let operation = given.order.operation();
-        let answer = self.ledger.operate(job, operation, &given.action, Some(&given.id)).await?;
-        match answer {
-            Some(Ok(_)) => given.granted += 1,
-            Some(Err(_)) | None => given.refused += 1,
+        let result = self.operate_one_of(job, operation, &given.action, Some(&given.id)).await?;
+        given.counts.count(&result);
+        Ok(result)
+    }
+
+    /// Gives an order to one of several jobs, in a transaction of its own.
+    ///
+    /// # Errors
+    /// When the other jobs would end with the same error.
+    pub async fn operate_one_of(
+        &self,
+        job: &JobId,
+        operation: Operation,
+        action: &OperatorAction,
+        part_of: Option<&str>,
+    ) -> Result<OrderResult, Error> {
+        match self.ledger.operate(job, operation, action, part_of).await {
+            Ok(Some(Ok(_))) => Ok(OrderResult::Granted),
+            Ok(Some(Err(refusal))) => Ok(OrderResult::Refused(Some(refusal))),
+            Ok(None) => Ok(OrderResult::Refused(None)),
+            Err(error) if error.is_of_one_row() => Ok(OrderResult::Failed(error)),
+            Err(error) => Err(error),
         }
-        Ok(answer)
     }
 
     /// Records what the order came to. An order that was interrupted keeps the count of what was found.
     pub async fn end_order(&self, given: &GivenToMany) -> Result<(), Error> {
-        let (granted, refused) = given.counts();
+        let OrderCounts { granted, refused, failed } = given.counts;
+        let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
         sqlx::query(include_str!("../sql/orders/end.sql"))
             .bind(given.order.verb())
             .bind(&given.id)
-            .bind(format!("{granted} done, {refused} refused"))
+            .bind(format!("{granted} done, {refused} refused{failed}"))
             .execute(self.db.pool())
             .await?;
         Ok(())

@@ -1,31 +1,27 @@
-//! `listen jobs run-now` and `listen jobs cancel`: what operators order of live jobs.
+//! `listen jobs run-now`, `cancel` and `dismiss`: what operators order of jobs, by name or by a filter.
 
 use std::{collections::HashSet, process::ExitCode};
 
 use clap::Args;
-use job::{Command, Job, JobId, Policy, Refusal};
-use ledger::OperatorAction;
-use operations::{JobFilter, Operations, OrderOfMany};
+use job::{JobId, Policy};
+use operations::{JobFilter, Operations};
+use records::UserId;
 use serde_json::json;
 
 use super::{
     filter::{OF_MANY, Which},
-    no_job, order_id, several,
+    given::{Order, Results, answer, by_filter, each_named, field},
+    no_job, several,
 };
 use crate::{
     commands::{
         consent::{Cause, Consent},
-        over_shards::{Failures, NOT_EVERYWHERE, each, label},
-        progress,
-        stderr::note,
+        over_shards::{each, label},
         stdout::{plain, say},
         table::print_json,
     },
     exit::Exit,
 };
-
-/// So many jobs that refused are named.
-const NAMED: usize = 100;
 
 /// So often live jobs are looked for at most: where new ones come all the time, the order is for those that were found.
 const PASSES: usize = 10;
@@ -61,56 +57,28 @@ pub(super) struct Cancel {
     consent: Consent,
 }
 
-/// What is ordered, in the words of its answers.
-#[derive(Clone, Copy)]
-enum Order {
-    RunNow,
-    Cancel,
-}
-
-impl Order {
-    fn command(self) -> Command {
-        match self {
-            Self::RunNow => Command::RunNow,
-            Self::Cancel => Command::Cancel,
-        }
-    }
-
-    const fn of_many(self) -> OrderOfMany {
-        match self {
-            Self::RunNow => OrderOfMany::RunNow,
-            Self::Cancel => OrderOfMany::Cancel,
-        }
-    }
-
-    /// The jobs that it is for, in the words of its questions.
-    const fn of(self) -> [&'static str; 2] {
-        match self {
-            Self::RunNow => ["waiting job", "waiting jobs"],
-            Self::Cancel => ["live job", "live jobs"],
-        }
-    }
-
-    /// What is done, and what is done when it was.
-    const fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Self::RunNow => ("run now", "due now"),
-            Self::Cancel => ("cancel", "cancelled"),
-        }
-    }
-
-    async fn give(
-        self,
-        operations: &Operations,
-        id: &str,
-        action: &OperatorAction,
-    ) -> Result<Option<Result<Job, Refusal>>, db::Error> {
-        operations.operate(&JobId::from_text(id), self.of_many().operation(), action, None).await
-    }
+/// Dead letters by name, or all that a filter finds.
+#[derive(Args, Debug)]
+pub(super) struct Dismiss {
+    /// Ids of jobs; without any, all dead letters that the filter finds.
+    #[arg(conflicts_with_all = OF_MANY)]
+    pub(super) ids: Vec<String>,
+    #[command(flatten)]
+    pub(super) which: Which,
+    /// Select all dead letters; required without a filter.
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    cause: Cause,
+    #[command(flatten)]
+    consent: Consent,
 }
 
 /// Jobs with their shards.
 type Named = [(Operations, String)];
+
+/// Ids of jobs that a filter finds, with their users.
+type Found = Vec<(String, UserId)>;
 
 /// Runs jobs now.
 ///
@@ -152,6 +120,30 @@ pub(super) async fn cancel_many(
     of_filter(shards, Order::Cancel, (which, cause, *consent), as_json).await
 }
 
+/// Dismisses dead letters.
+///
+/// # Errors
+/// When the database does not answer, there is no such job, or its state refuses.
+pub(super) async fn dismiss(jobs: &Named, order: &Dismiss, as_json: bool) -> anyhow::Result<ExitCode> {
+    named(jobs, Order::Dismiss, (&order.cause, order.consent), as_json).await
+}
+
+/// Dismisses all dead letters that the filter finds.
+///
+/// # Errors
+/// When the database does not answer, or no filter was named.
+pub(super) async fn dismiss_many(
+    shards: &[Operations],
+    order: &Dismiss,
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
+    let Dismiss { which, all, cause, consent, .. } = order;
+    if which.is_empty() && !all {
+        return Err(Exit::Usage("name jobs, a filter, or --all".to_owned()).into());
+    }
+    of_filter(shards, Order::Dismiss, (which, cause, *consent), as_json).await
+}
+
 /// Shows how many jobs are meant, asks, and orders it.
 async fn of_filter(
     shards: &[Operations],
@@ -160,13 +152,12 @@ async fn of_filter(
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
     let looks = each(shards, async |shard: &Operations| found(shard, order, which).await).await?;
-    let count = looks.of.iter().map(|(_, ids)| ids.len() as i64).sum();
+    let count: i64 = looks.of.iter().map(|(_, found)| found.len() as i64).sum();
+    let users: HashSet<&UserId> =
+        looks.of.iter().flat_map(|(_, found)| found).map(|(_, user)| user).collect();
     let ([one, many], (_, done)) = (order.of(), order.words());
-    let question = match order {
-        Order::RunNow => format!("Run {} now?", several(count, one, many)),
-        Order::Cancel => format!("Cancel {}?", several(count, one, many)),
-    };
-    if count == 0 || !consent.given(&question)? {
+    let (jobs, people) = (several(count, one, many), several(users.len() as i64, "person", "people"));
+    if count == 0 || !consent.given(&order.question(&format!("{jobs} of {people}")))? {
         let (was, were) = (format!("{one} was found"), format!("{many} were found"));
         match as_json {
             true => print_json(&json!({ "found": count, field(done): 0 })),
@@ -176,22 +167,21 @@ async fn of_filter(
     }
     let words = format!("{many}, {}", which.words("all"));
     let mut all = Results::default();
-    for (shard, ids) in looks.of.iter().filter(|(_, ids)| !ids.is_empty()) {
+    for (shard, found) in looks.of.iter().filter(|(_, found)| !found.is_empty()) {
+        let ids = found.iter().map(|(id, _)| id.as_str());
         let results = by_filter(shard, order, (&words, ids), cause).await;
         if looks.of.len() > 1 && !as_json {
-            say!("{}{}", label(shard), results.words(order, ids.len() as u64))?;
+            say!("{}{}", label(shard), results.words(order, found.len() as u64))?;
         }
-        all.granted += results.granted;
-        all.refused.extend(results.refused);
-        all.failures.extend(results.failures);
+        all.add(results);
     }
     let code = answer(order, count.unsigned_abs(), all, as_json)?;
     looks.complete()?;
     Ok(code)
 }
 
-/// The ids of the jobs that an order is for.
-async fn found(shard: &Operations, order: Order, which: &Which) -> anyhow::Result<Vec<String>> {
+/// The jobs that an order is for.
+async fn found(shard: &Operations, order: Order, which: &Which) -> anyhow::Result<Found> {
     let filter = async |status: &str| which.filter(shard, Some(status.to_owned()), 500).await;
     match order {
         Order::RunNow => {
@@ -199,105 +189,26 @@ async fn found(shard: &Operations, order: Order, which: &Which) -> anyhow::Resul
             pages(shard, JobFilter { waits_at: Some(now), ..filter("queued").await? }).await
         }
         Order::Cancel => live(async |status: &str| pages(shard, filter(status).await?).await).await,
+        Order::Dismiss => pages(shard, JobFilter { unsettled: true, ..filter("dead_letter").await? }).await,
     }
 }
 
-/// The ids of live jobs, each status's newest first: what waits is cancelled before what runs, or the slots that are freed would be
+/// Live jobs, each status's newest first: what waits is cancelled before what runs, or the slots that are freed would be
 /// taken by what is to be cancelled next. Statuses are read one after the other, so that a job that is claimed and released meanwhile
 /// may be in none of them: they are read again until nothing more is found.
-async fn live(read: impl AsyncFn(&str) -> anyhow::Result<Vec<String>>) -> anyhow::Result<Vec<String>> {
-    let (mut ids, mut seen) = (Vec::new(), HashSet::new());
+async fn live(read: impl AsyncFn(&str) -> anyhow::Result<Found>) -> anyhow::Result<Found> {
+    let (mut jobs, mut seen) = (Vec::new(), HashSet::new());
     for pass in 0..PASSES {
-        let before = ids.len();
+        let before = jobs.len();
         for status in ["blocked_byok", "queued", "leased"] {
             let found = read(status).await?;
-            ids.extend(found.into_iter().filter(|id| seen.insert(id.clone())));
+            jobs.extend(found.into_iter().filter(|(id, _)| seen.insert(id.clone())));
         }
-        if pass > 0 && ids.len() == before {
+        if pass > 0 && jobs.len() == before {
             break;
         }
     }
-    Ok(ids)
-}
-
-/// What an order for several jobs came to.
-#[derive(Default)]
-struct Results<'a> {
-    /// How many were changed.
-    granted: u64,
-    /// Those that were not, and why.
-    refused: Vec<(&'a str, &'static str)>,
-    /// Where it ended with an error: nothing was asked of the jobs behind it.
-    failures: Failures,
-}
-
-impl Results<'_> {
-    /// How many of those that were `found` gave no answer.
-    fn unanswered(&self, found: u64) -> u64 {
-        found.saturating_sub(self.granted + self.refused.len() as u64)
-    }
-
-    fn words(&self, order: Order, found: u64) -> String {
-        let words = format!("{}: {}, refused: {}", order.words().1, self.granted, self.refused.len());
-        match self.unanswered(found) {
-            0 => words,
-            unanswered => format!("{words}, without an answer: {unanswered}"),
-        }
-    }
-}
-
-/// One order in the audit; a transaction per job: what was done before an interruption stays done.
-async fn by_filter<'a>(
-    operations: &Operations,
-    order: Order,
-    (words, ids): (&str, &'a [String]),
-    cause: &Cause,
-) -> Results<'a> {
-    let meant = (words, ids.len() as u64);
-    let begun = operations.begin_order(order_id(), order.of_many(), meant, &cause.action()).await;
-    let mut given = match begun {
-        Ok(given) => given,
-        Err(error) => {
-            let mut results = Results::default();
-            results.failures.add(operations, error.into());
-            return results;
-        }
-    };
-    let jobs = ids.iter().map(|id| (operations, id.as_str()));
-    let give = async |operations: &Operations, id: &str| {
-        operations.give_order(&mut given, &JobId::from_text(id)).await
-    };
-    let mut results = give_each(order, jobs, give).await;
-    if results.failures.is_empty()
-        && let Err(error) = operations.end_order(&given).await
-    {
-        results.failures.add(operations, error.into());
-    }
-    results
-}
-
-/// Gives an order to one job after the other, and to no more of a shard once one of its jobs ended with an error.
-async fn give_each<'o, 'a>(
-    order: Order,
-    jobs: impl ExactSizeIterator<Item = (&'o Operations, &'a str)>,
-    mut give: impl AsyncFnMut(&Operations, &str) -> Result<Option<Result<Job, Refusal>>, db::Error>,
-) -> Results<'a> {
-    let bar = progress::bar(jobs.len() as u64, order.words().1);
-    let mut results = Results::default();
-    for (operations, id) in jobs {
-        if results.failures.are_of(operations) {
-            continue;
-        }
-        match give(operations, id).await {
-            Ok(Some(Ok(_))) => results.granted += 1,
-            Ok(Some(Err(refusal))) => results.refused.push((id, super::words(refusal))),
-            Ok(None) => results.refused.push((id, "there is no such job")),
-            Err(error) => results.failures.add(operations, error.into()),
-        }
-        bar.set_position(results.granted);
-    }
-    bar.finish_and_clear();
-    results
+    Ok(jobs)
 }
 
 /// Cancels jobs.
@@ -308,12 +219,12 @@ pub(super) async fn cancel(jobs: &Named, order: &Cancel, as_json: bool) -> anyho
     named(jobs, Order::Cancel, (&order.cause, order.consent), as_json).await
 }
 
-/// The ids of all jobs that a filter finds, as they are listed.
-async fn pages(operations: &Operations, mut filter: JobFilter) -> anyhow::Result<Vec<String>> {
+/// All jobs that a filter finds, as they are listed.
+async fn pages(operations: &Operations, mut filter: JobFilter) -> anyhow::Result<Found> {
     let mut found = Vec::new();
     loop {
         let page = operations.jobs_page(&filter).await?;
-        found.extend(page.jobs.iter().map(|view| view.job.id.to_string()));
+        found.extend(page.jobs.into_iter().map(|view| (view.job.id.to_string(), view.user_id)));
         match page.next {
             Some(next) => filter.after = Some(next),
             None => return Ok(found),
@@ -333,13 +244,16 @@ async fn named(
         }
         return Ok(ExitCode::SUCCESS);
     }
-    // To end a wait harms nothing; to end a job is asked for.
-    let question = format!("Cancel {}?", several(jobs.len() as i64, "job", "jobs"));
+    // To end a wait, or what has ended, harms nothing; to end a job is asked for.
+    let question = order.question(&several(jobs.len() as i64, "job", "jobs"));
     if matches!(order, Order::Cancel) && !consent.given(&question)? {
         return Ok(ExitCode::SUCCESS);
     }
-    let [(operations, id)] = jobs else { return many(jobs, order, cause, as_json).await };
-    match order.give(operations, id, &cause.action()).await? {
+    let [(operations, id)] = jobs else {
+        return answer(order, jobs.len() as u64, each_named(order, jobs, cause).await, as_json);
+    };
+    let operation = order.of_many().operation();
+    match operations.operate(&JobId::from_text(id.as_str()), operation, &cause.action(), None).await? {
         None => Err(no_job(id)),
         Some(Err(refusal)) => Err(Exit::Refused(super::refused(operations, id, refusal).await).into()),
         Some(Ok(job)) => {
@@ -366,47 +280,16 @@ async fn foresee(operations: &Operations, order: Order, id: &str, as_json: bool)
     }
 }
 
-/// A transaction per job: what was done before an interruption stays done.
-async fn many(jobs: &Named, order: Order, cause: &Cause, as_json: bool) -> anyhow::Result<ExitCode> {
-    let action = cause.action();
-    let named = jobs.iter().map(|(operations, id)| (operations, id.as_str()));
-    let give = async |operations: &Operations, id: &str| order.give(operations, id, &action).await;
-    answer(order, jobs.len() as u64, give_each(order, named, give).await, as_json)
-}
-
-/// Tells what an order for several jobs came to.
-///
-/// # Errors
-/// When it did not end in every shard.
-fn answer(order: Order, found: u64, results: Results<'_>, as_json: bool) -> anyhow::Result<ExitCode> {
-    let (_, done) = order.words();
-    for (id, words) in results.refused.iter().take(NAMED) {
-        note!("{id}: {words}");
-    }
-    let rest = results.refused.len();
-    if rest > NAMED {
-        note!("and {} more", rest - NAMED);
-    }
-    match as_json {
-        true => print_json(&json!({ "found": found, field(done): results.granted, "refused": rest,
-            "unanswered": results.unanswered(found) })),
-        false => say!("{}", results.words(order, found)),
-    }?;
-    results.failures.end(NOT_EVERYWHERE)?;
-    Ok(if rest == 0 { ExitCode::SUCCESS } else { ExitCode::from(crate::exit::PARTLY) })
-}
-
-/// What was done, as the name of a field.
-fn field(done: &str) -> String {
-    done.replace(' ', "_")
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use std::cell::Cell;
 
     use super::*;
+
+    fn of_ann(id: &str) -> (String, UserId) {
+        (id.to_owned(), UserId::new("ann"))
+    }
 
     #[tokio::test]
     async fn cancel_finds_a_job_that_changes_its_status_while_statuses_are_read() {
@@ -415,9 +298,9 @@ mod tests {
         let read = async |status: &str| {
             reads.set(reads.get() + 1);
             let status_now = if reads.get() == 2 { "leased" } else { "queued" };
-            Ok(if status == status_now { vec!["fj_1".to_owned()] } else { Vec::new() })
+            Ok(if status == status_now { vec![of_ann("fj_1")] } else { Vec::new() })
         };
-        assert_eq!(live(read).await.unwrap(), ["fj_1"]);
+        assert_eq!(live(read).await.unwrap(), [of_ann("fj_1")]);
     }
 
     #[tokio::test]
@@ -425,7 +308,7 @@ mod tests {
         let reads = Cell::new(0);
         let read = async |status: &str| {
             reads.set(reads.get() + 1);
-            Ok(if status == "queued" { vec![reads.get().to_string()] } else { Vec::new() })
+            Ok(if status == "queued" { vec![of_ann(&reads.get().to_string())] } else { Vec::new() })
         };
         assert_eq!(live(read).await.unwrap().len(), PASSES);
     }

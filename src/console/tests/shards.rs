@@ -45,7 +45,7 @@ async fn shard_without_an_answer_is_asked_once_and_its_selected_jobs_are_named_a
     assert!(page.contains("<h1>1 dismissed, 1 refused, 3 without an answer</h1>"), "{page}");
     assert!(page.contains(&format!("{live}: only a dead letter can be")), "{page}");
     assert!(page.contains(&format!("{asked}: The database does not answer.")), "{page}");
-    assert!(page.contains(&format!("Not tried, behind one that got no answer: {next}, {last}.")), "{page}");
+    assert!(page.contains(&format!("Not tried, as the order ended before: {next}, {last}.")), "{page}");
     // Loading it again shows the same.
     assert_eq!(world.get(&address, olga).await.text.matches(next.as_str()).count(), 1);
 }
@@ -133,15 +133,16 @@ async fn result_page_needs_no_process_that_knows_of_it_and_shows_words_of_its_ow
     let world = World::with_keys().await;
     let cookie = world.cookie("ron's").await;
     let ron = Who { cookie: &cookie, ..Who::default() };
-    let shown = world.get("/console/outcome?order=run-now&shards=0:3.1", ron).await;
+    let shown = world.get("/console/outcome?order=run-now&shards=0:3.1.0", ron).await;
     assert!(shown.text.contains("<h1>3 due now, 1 refused</h1>"), "{}", shown.text);
     for made_up in [
-        "order=run-now&shards=1:3.1",
+        "order=run-now&shards=1:3.1.0",
         "order=run-now&shards=0:all",
-        "order=run-now&shards=0:-1.0",
+        "order=run-now&shards=0:-1.0.0",
         "order=run-now&shards=",
-        "order=pause.everything&shards=0:1.0",
-        "order=replay.x&shards=0:1.0",
+        "order=run-now&shards=0:3.1",
+        "order=pause.everything&shards=0:1.0.0",
+        "order=replay.x&shards=0:1.0.0",
         "order=run-now",
     ] {
         let answer = world.get(&format!("/console/outcome?{made_up}"), ron).await;
@@ -212,4 +213,52 @@ async fn run_now_tells_what_it_did_before_an_error() {
     assert!(page.contains("2 due now, 0 refused. The log says what went wrong."), "{page}");
     assert!(page.contains("The database does not answer"), "{page}");
     assert_eq!(world.get(&address, olga).await.text, page);
+}
+
+/// One of Ann's jobs cannot be changed: the trigger is another program's.
+async fn keep(world: &World, job: &JobId) {
+    let table = "listen_0000.finalization_jobs";
+    world
+        .run(&format!(
+            "create function keep() returns trigger language plpgsql as $$ begin \
+             if old.job_id = '{job}' then raise 'kept'; end if; return new; end $$; \
+             create trigger keep before update on {table} for each row execute function public.keep()"
+        ))
+        .await;
+}
+
+#[tokio::test]
+async fn run_now_goes_on_behind_a_job_that_cannot_be_changed_and_names_it() {
+    let world = World::of_two_shards().await;
+    let cookie = world.cookie("olga's").await;
+    let olga = Who { cookie: &cookie, ..Who::default() };
+    let mut jobs = Vec::new();
+    for id in ["a", "b", "c"] {
+        jobs.push(world.failed(&user_in(0), id, FailureCode::ModelUnavailable).await);
+    }
+    // The newest is the first of the list.
+    keep(&world, &jobs[2]).await;
+
+    let (page, address) = ordered(&world, ("/console/run-now?status=queued", &[]), olga).await;
+
+    assert!(page.contains("<h1>2 due now, 0 refused, 1 failed</h1>"), "{page}");
+    let named = format!("Failed, and the log says why: {}. The others were done.", jobs[2]);
+    assert!(page.contains(&named), "{page}");
+    assert_eq!(world.get(&address, olga).await.text, page);
+    let audit = world.get("/console/audit", olga).await.text;
+    assert!(audit.contains("2 done, 0 refused, 1 failed"), "{audit}");
+}
+
+#[tokio::test]
+async fn selected_jobs_behind_one_that_cannot_be_changed_are_dismissed() {
+    let world = World::of_two_shards().await;
+    let cookie = world.cookie("olga's").await;
+    let olga = Who { cookie: &cookie, ..Who::default() };
+    let jobs = [dead(&world, 0, "a").await, dead(&world, 0, "b").await];
+    keep(&world, &jobs[0]).await;
+
+    let (page, _) = dismissed(&world, &[&jobs[0], &jobs[1]], olga).await;
+
+    assert!(page.contains("<h1>1 dismissed, 0 refused, 1 failed</h1>"), "{page}");
+    assert!(page.contains(&format!("{}: That did not work.", jobs[0])), "{page}");
 }

@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use job::Queue;
 use ledger::{Ledger, Settings};
-use operations::{JobFilter, Operations};
+use operations::{JobFilter, Operations, Stepped};
 
 use crate::{
     prepared_plans::reads,
@@ -260,6 +260,27 @@ async fn dead_letter_list_filtered_by_age_reads_no_other_ages() {
             assert_eq!(young.admitted_at(found.last().unwrap()), found.last().unwrap().job.admitted_at);
             assert_eq!(Operations::new(ledger).jobs_page(&old).await.unwrap().jobs.len(), 50);
         }
+    })
+    .await;
+    assert_eq!(more, Vec::<String>::new());
+}
+
+/// A bulk replay of 20,000, of which one still waits; a third of the others is parked until users bring keys.
+const REPLAY: &str = "insert into replay_operations (operation_id, status, operator, reason, filter, from_scratch, per_minute, \
+        in_flight, items, replayed, completed, parked, lease_until, next_at, created_at, updated_at) \
+    values ('r', 'running', 'olga', 'why', 'all', false, 600, 16, 20000, 19999, 13333, 6666, now(), now(), now(), now()); \
+    insert into replay_items (operation_id, position, user_id, job_id, generation, status) \
+    select 'r', n, 'u' || n % 100, 'fj' || n, 1, case when n = 20000 then 'waiting' when n % 3 = 0 then 'parked' \
+        else 'completed' end from generate_series(1, 20000) n";
+
+/// Each of 100,000 steps read the whole list, so that a long replay became slower and slower with its length.
+#[tokio::test]
+async fn bulk_replay_step_does_not_read_the_whole_list() {
+    let world = seeded(&[USERS, REPLAY]).await;
+    let more = tables_read_beyond(&world, 100, async |ledger| {
+        let operations = Operations::new(ledger);
+        let turn = operations.take_replay("p").await.unwrap().unwrap();
+        assert_eq!(operations.step_replay(&turn).await.unwrap(), Stepped::Refused, "there is no such job");
     })
     .await;
     assert_eq!(more, Vec::<String>::new());

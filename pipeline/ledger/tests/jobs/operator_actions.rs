@@ -1,8 +1,8 @@
 //! Operators' actions: what they change, and how history and audit show them.
 
-use job::{FailureCode, State};
+use job::{FailureCode, Refusal, State};
 use ledger::{CheckpointKey, Operation, history::Verb};
-use operations::{ActionFilter, JobFilter, OrderOfMany};
+use operations::{ActionFilter, JobFilter, OrderCounts, OrderOfMany, OrderResult};
 
 use crate::world::{REPLAY, World, olga};
 
@@ -80,11 +80,50 @@ async fn bulk_discard_is_one_audit_row_and_one_entry_per_job() {
     };
     let row = |detail: &str| vec![("bulk_discard".to_owned(), detail.to_owned())];
     assert_eq!(rows().await, row("code invalid_job: 2 found"), "recorded before anything is changed");
-    assert!(operations.give_order(&mut given, &dead).await.unwrap().unwrap().is_ok());
-    assert!(operations.give_order(&mut given, &live).await.unwrap().unwrap().is_err());
+    let result = operations.give_order(&mut given, &dead).await.unwrap();
+    assert!(matches!(result, OrderResult::Granted), "{result:?}");
+    let result = operations.give_order(&mut given, &live).await.unwrap();
+    assert!(matches!(result, OrderResult::Refused(Some(Refusal::NotDead))), "{result:?}");
     operations.end_order(&given).await.unwrap();
     assert_eq!(rows().await, row("code invalid_job: 1 done, 1 refused"));
     let page = operations.job_page(&dead).await.unwrap().unwrap();
     let action = &page.actions[0];
     assert_eq!((action.action.as_str(), action.subject.as_deref()), ("discard", Some(&*id.to_string())));
+}
+
+/// A row that was edited by hand, or that a trigger guards, kept all others from being dismissed.
+#[tokio::test]
+async fn bulk_discard_goes_on_behind_a_job_whose_row_cannot_be_changed() {
+    let world = World::new().await;
+    let operations = world.operations();
+    let mut jobs = Vec::new();
+    for id in ["c", "d", "e", "f"] {
+        jobs.push(world.dead(id, FailureCode::InvalidJob).await);
+    }
+    let kept = &jobs[0];
+    world
+        .database
+        .run(&format!(
+            "create function keep() returns trigger language plpgsql as $$ begin \
+             if old.job_id = '{kept}' then raise 'kept for the auditors'; end if; return new; end $$; \
+             create trigger keep before update on finalization_jobs for each row execute function keep()"
+        ))
+        .await;
+    let id = uuid::Uuid::from_u128(8);
+    let mut given =
+        operations.begin_order(id, OrderOfMany::Dismiss, ("code invalid_job", 4), &olga()).await.unwrap();
+
+    let result = operations.give_order(&mut given, kept).await.unwrap();
+
+    let OrderResult::Failed(error) = result else { panic!("{result:?}") };
+    assert!(error.refusal().unwrap().contains("kept for the auditors"), "{error:?}");
+    for job in &jobs[1..] {
+        let result = operations.give_order(&mut given, job).await.unwrap();
+        assert!(matches!(result, OrderResult::Granted), "{result:?}");
+    }
+    assert_eq!(given.counts(), OrderCounts { granted: 3, refused: 0, failed: 1 });
+    operations.end_order(&given).await.unwrap();
+    let filter = ActionFilter { limit: 9, ..ActionFilter::default() };
+    let rows = operations.actions(&filter).await.unwrap();
+    assert_eq!(rows[0].detail.as_deref(), Some("code invalid_job: 3 done, 0 refused, 1 failed"));
 }

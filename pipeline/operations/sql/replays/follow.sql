@@ -1,9 +1,18 @@
--- Counts what became of the jobs that were replayed, and says how many still run.
-with followed as (
+-- Counts what became of the jobs that were replayed, and with $3 of those that were parked since; says how many still run. A list
+-- may be long, and this is done for each of its items: what runs has an index of its own.
+with items as (
+    select position, user_id, job_id, status
+    from replay_items
+    where operation_id = $1 and status = 'replayed'
+    union all
+    select position, user_id, job_id, status
+    from replay_items
+    where $3 and operation_id = $1 and status = 'parked'
+),
+followed as (
     select i.position, i.status as was, coalesce(j.status, 'completed') as status, j.dead_code
-    from replay_items i
+    from items i
     left join finalization_jobs j using (user_id, job_id)
-    where i.operation_id = $1 and i.status in ('replayed', 'parked')
 ),
 rested as (
     update replay_items i

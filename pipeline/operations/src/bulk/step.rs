@@ -118,7 +118,7 @@ impl Operations {
             .fetch_optional(&mut *transaction)
             .await?;
         let Some(operation) = operation else { return Ok(Stepped::Lost) };
-        let unfinished = come_to_rest(&mut transaction, &turn.operation_id, now).await?;
+        let unfinished = come_to_rest(&mut transaction, &turn.operation_id, now, false).await?;
         let next: Option<ItemRow> = sqlx::query_as(include_str!("../../sql/replays/next_item.sql"))
             .bind(&turn.operation_id)
             .fetch_optional(&mut *transaction)
@@ -169,7 +169,7 @@ impl Operations {
             .fetch_all(&mut *transaction)
             .await?;
         for operation in &followed {
-            come_to_rest(&mut transaction, operation, now).await?;
+            come_to_rest(&mut transaction, operation, now, parked).await?;
         }
         Ok(transaction.commit().await?)
     }
@@ -199,16 +199,19 @@ impl Operations {
     }
 }
 
-/// Notes which replayed jobs of an operation, whose row the caller holds, are at rest, or parked until their persons bring
-/// keys, and answers how many are not; parked ones that were given keys since are followed to their rest, too. A job that was pruned had completed.
+/// Notes which replayed jobs of an operation, whose row the caller holds, are at rest, or parked until their users bring keys,
+/// and answers how many are not; with `parked`, those that were given keys since are followed to their rest, too. A job that was
+/// pruned had completed.
 async fn come_to_rest(
     connection: &mut PgConnection,
     operation: &str,
     now: Timestamp,
+    parked: bool,
 ) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar(include_str!("../../sql/replays/follow.sql"))
         .bind(operation)
         .bind(now)
+        .bind(parked)
         .fetch_one(connection)
         .await
 }

@@ -289,7 +289,7 @@ async fn discard_without_a_filter_is_refused() {
     let database = TestDatabase::new().await;
     let (code, told, said) = ends(&database.url(), &["jobs", "dismiss", "--reason", "of no use", "--yes"]);
     assert_eq!((code, told.as_str()), (Some(2), ""), "{said}");
-    assert!(said.contains("name a job, a filter, or --all"), "{said}");
+    assert!(said.contains("name jobs, a filter, or --all"), "{said}");
 }
 
 #[test]

@@ -72,6 +72,32 @@ impl Shards {
     async fn run(&self, sql: &str) {
         self.database.run(sql).await;
     }
+
+    /// All jobs become dead letters.
+    async fn die(&self) {
+        for shard in ["listen_0000", "listen_0001"] {
+            let table = format!("{shard}.finalization_jobs");
+            let dies = crate::command_errors::DIES.replace("finalization_jobs", &table);
+            self.run(&format!(
+                "{dies}, finished_at = updated_at, ready_at = null, reconcile_after_at = null"
+            ))
+            .await;
+        }
+    }
+
+    /// The newest job of the first shard, which is the first of its lists, can no longer be changed.
+    async fn keep_one(&self) -> String {
+        let listed = document(&self.printed(&["jobs", "list", "--shard", "0", "--json"]));
+        let job = listed["jobs"][0]["job_id"].as_str().expect("an id").to_owned();
+        self.run(&format!(
+            "create function listen_0000.keep() returns trigger language plpgsql as $$ begin \
+             if old.job_id = '{job}' then raise 'kept for the auditors'; end if; return new; end $$; \
+             create trigger keep before update on listen_0000.finalization_jobs \
+             for each row execute function listen_0000.keep()"
+        ))
+        .await;
+        job
+    }
 }
 
 fn document(printed: &str) -> Value {
@@ -108,7 +134,7 @@ async fn cancel_by_filter_goes_on_in_other_shards_where_one_goes_away_midway() {
     let cancel = [&["jobs", "cancel", "--newer-than", "1d", "--yes"][..], &CAUSE].concat();
     let (code, printed, complaint) = shards.ends(&[&cancel[..], &["--json"]].concat());
 
-    let told = json!({ "found": 2 * JOBS, "cancelled": JOBS + 1, "refused": 0, "unanswered": JOBS - 1 });
+    let told = json!({ "found": 2 * JOBS, "cancelled": JOBS + 1, "refused": 0, "failed": 0, "unanswered": JOBS - 1 });
     assert_eq!((code, document(&printed)), (Some(69), told), "{complaint}");
     assert!(complaint.contains("error: shard 0 of 2: "), "{complaint}");
     assert_eq!(shards.listed(&["jobs", "list", "--status", "dead_letter"]), 4);
@@ -134,35 +160,57 @@ async fn named_jobs_of_other_shards_are_cancelled_where_one_goes_away_midway() {
     let words = [&["jobs", "cancel", "--yes", "--json"][..], &jobs, &CAUSE].concat();
     let (code, printed, complaint) = shards.ends(&words);
 
-    let told = json!({ "found": 2 * JOBS, "cancelled": JOBS + 1, "refused": 0, "unanswered": JOBS - 1 });
+    let told = json!({ "found": 2 * JOBS, "cancelled": JOBS + 1, "refused": 0, "failed": 0, "unanswered": JOBS - 1 });
     assert_eq!((code, document(&printed)), (Some(69), told), "{complaint}");
 }
 
 #[tokio::test]
 async fn dismiss_by_filter_goes_on_in_other_shards_where_one_goes_away_midway() {
     let shards = Shards::with_jobs().await;
-    for shard in ["listen_0000", "listen_0001"] {
-        let table = format!("{shard}.finalization_jobs");
-        let dies = crate::command_errors::DIES.replace("finalization_jobs", &table);
-        shards
-            .run(&format!(
-                "{dies}, finished_at = updated_at, ready_at = null, \
-             reconcile_after_at = null"
-            ))
-            .await;
-    }
+    shards.die().await;
     shards.run(DIES_MIDWAY).await;
 
     let dismiss = [&["jobs", "dismiss", "--all", "--yes"][..], &CAUSE].concat();
     let (code, printed, complaint) = shards.ends(&dismiss);
 
     let lines: Vec<&str> = printed.lines().collect();
-    let told = ["shard 0 of 2: dismissed 1, refused 0", "shard 1 of 2: dismissed 3, refused 0"];
+    let told = [
+        "shard 0 of 2: dismissed: 1, refused: 0, without an answer: 2",
+        "shard 1 of 2: dismissed: 3, refused: 0",
+    ];
     assert_eq!((code, &lines[..2]), (Some(69), &told[..]), "{printed}{complaint}");
-    assert_eq!(lines[2..], ["dismissed 4, refused 0, without an answer 2"]);
+    assert_eq!(lines[2..], ["dismissed: 4, refused: 0, without an answer: 2"]);
     assert!(complaint.contains("error: shard 0 of 2: "), "{complaint}");
     shards.run("drop trigger go_down on listen_0000.finalization_jobs").await;
-    assert!(shards.printed(&dismiss).ends_with("dismissed 2, refused 0"), "what was left is found again");
+    assert!(shards.printed(&dismiss).ends_with("dismissed: 2, refused: 0"), "what was left is found again");
+}
+
+/// An order by a filter that finds all jobs, of which one cannot be changed.
+async fn goes_on_behind_one(shards: &Shards, order: &str, done: &str) {
+    let kept = shards.keep_one().await;
+    let words = [&["jobs", order, "--newer-than", "1d", "--yes"][..], &CAUSE].concat();
+
+    let (code, printed, complaint) = shards.ends(&[&words[..], &["--json"]].concat());
+
+    let told = json!({ "found": 2 * JOBS, done: 2 * JOBS - 1, "refused": 0, "failed": 1, "unanswered": 0 });
+    assert_eq!((code, document(&printed)), (Some(5), told), "{complaint}");
+    assert!(complaint.starts_with(&format!("{kept}: ")), "{complaint}");
+    assert!(complaint.contains("kept for the auditors"), "{complaint}");
+    let (code, printed, complaint) = shards.ends(&words);
+    let last = format!("{done}: 0, refused: 0, failed: 1");
+    assert_eq!((code, printed.lines().last()), (Some(5), Some(&*last)), "it alone is left: {complaint}");
+}
+
+#[tokio::test]
+async fn cancel_by_filter_goes_on_behind_a_job_that_cannot_be_changed_and_names_it() {
+    goes_on_behind_one(&Shards::with_jobs().await, "cancel", "cancelled").await;
+}
+
+#[tokio::test]
+async fn dismiss_by_filter_goes_on_behind_a_job_that_cannot_be_changed_and_names_it() {
+    let shards = Shards::with_jobs().await;
+    shards.die().await;
+    goes_on_behind_one(&shards, "dismiss", "dismissed").await;
 }
 
 #[tokio::test]

@@ -1,0 +1,219 @@
+//! An order that is given to several jobs, one after the other, and what it came to.
+
+use std::process::ExitCode;
+
+use job::{Command, JobId};
+use operations::{Operations, OrderCounts, OrderOfMany, OrderResult};
+use serde_json::json;
+
+use super::order_id;
+use crate::{
+    commands::{
+        consent::Cause,
+        over_shards::{Failures, NOT_EVERYWHERE},
+        progress,
+        stderr::note,
+        stdout::say,
+        table::print_json,
+    },
+    exit::{PARTLY, in_one_line},
+};
+
+/// So many jobs that were not changed are named.
+const NAMED: usize = 100;
+
+/// What is ordered, in the words of its answers.
+#[derive(Clone, Copy)]
+pub(super) enum Order {
+    RunNow,
+    Cancel,
+    Dismiss,
+}
+
+impl Order {
+    pub(super) fn command(self) -> Command {
+        match self {
+            Self::RunNow => Command::RunNow,
+            Self::Cancel => Command::Cancel,
+            Self::Dismiss => Command::Discard,
+        }
+    }
+
+    pub(super) const fn of_many(self) -> OrderOfMany {
+        match self {
+            Self::RunNow => OrderOfMany::RunNow,
+            Self::Cancel => OrderOfMany::Cancel,
+            Self::Dismiss => OrderOfMany::Dismiss,
+        }
+    }
+
+    /// The jobs that it is for, in the words of its questions.
+    pub(super) const fn of(self) -> [&'static str; 2] {
+        match self {
+            Self::RunNow => ["waiting job", "waiting jobs"],
+            Self::Cancel => ["live job", "live jobs"],
+            Self::Dismiss => ["dead letter", "dead letters"],
+        }
+    }
+
+    /// What is done, and what is done when it was.
+    pub(super) const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::RunNow => ("run now", "due now"),
+            Self::Cancel => ("cancel", "cancelled"),
+            Self::Dismiss => ("dismiss", "dismissed"),
+        }
+    }
+
+    /// Asks for jobs in those words.
+    pub(super) fn question(self, jobs: &str) -> String {
+        match self {
+            Self::RunNow => format!("Run {jobs} now?"),
+            Self::Cancel => format!("Cancel {jobs}?"),
+            Self::Dismiss => format!("Dismiss {jobs}?"),
+        }
+    }
+}
+
+/// What an order for several jobs came to.
+#[derive(Default)]
+pub(super) struct Results<'a> {
+    counts: OrderCounts,
+    /// Those that refused or failed, and why.
+    unchanged: Vec<(&'a str, String)>,
+    /// Where it ended with an error: nothing was asked of the jobs behind it.
+    failures: Failures,
+}
+
+impl<'a> Results<'a> {
+    /// Adds what it came to in another shard.
+    pub(super) fn add(&mut self, more: Self) {
+        self.counts = self.counts.and(more.counts);
+        self.unchanged.extend(more.unchanged);
+        self.failures.extend(more.failures);
+    }
+
+    /// Counts one job.
+    fn count(&mut self, id: &'a str, result: OrderResult) {
+        self.counts.count(&result);
+        let why = match result {
+            OrderResult::Granted => return,
+            OrderResult::Refused(Some(refusal)) => super::words(refusal).to_owned(),
+            OrderResult::Refused(None) => "there is no such job".to_owned(),
+            OrderResult::Failed(error) => in_one_line(&error.into()),
+        };
+        self.unchanged.push((id, why));
+    }
+
+    /// How many of those that were `found` gave no answer.
+    fn unanswered(&self, found: u64) -> u64 {
+        found.saturating_sub(self.counts.sum())
+    }
+
+    pub(super) fn words(&self, order: Order, found: u64) -> String {
+        let OrderCounts { granted, refused, failed } = self.counts;
+        let some = |what: &str, jobs: u64| if jobs > 0 { format!(", {what}: {jobs}") } else { String::new() };
+        let (failed, unanswered) =
+            (some("failed", failed), some("without an answer", self.unanswered(found)));
+        format!("{}: {granted}, refused: {refused}{failed}{unanswered}", order.words().1)
+    }
+}
+
+/// One order in the audit; a transaction per job: what was done before an interruption stays done.
+pub(super) async fn by_filter<'a>(
+    operations: &Operations,
+    order: Order,
+    (words, ids): (&str, impl ExactSizeIterator<Item = &'a str>),
+    cause: &Cause,
+) -> Results<'a> {
+    let meant = (words, ids.len() as u64);
+    let begun = operations.begin_order(order_id(), order.of_many(), meant, &cause.action()).await;
+    let mut given = match begun {
+        Ok(given) => given,
+        Err(error) => {
+            let mut results = Results::default();
+            results.failures.add(operations, error.into());
+            return results;
+        }
+    };
+    let jobs = ids.map(|id| (operations, id));
+    let give = async |operations: &Operations, id: &str| {
+        operations.give_order(&mut given, &JobId::from_text(id)).await
+    };
+    let mut results = give_each(order, jobs, give).await;
+    if results.failures.is_empty()
+        && let Err(error) = operations.end_order(&given).await
+    {
+        results.failures.add(operations, error.into());
+    }
+    results
+}
+
+/// A transaction per job, each with its own row in the audit.
+pub(super) async fn each_named<'a>(
+    order: Order,
+    jobs: &'a [(Operations, String)],
+    cause: &Cause,
+) -> Results<'a> {
+    let (operation, action) = (order.of_many().operation(), cause.action());
+    let jobs = jobs.iter().map(|(operations, id)| (operations, id.as_str()));
+    let give = async |operations: &Operations, id: &str| {
+        operations.operate_one_of(&JobId::from_text(id), operation, &action, None).await
+    };
+    give_each(order, jobs, give).await
+}
+
+/// Gives an order to one job after the other, and to no more of a shard once it ended with an error there.
+async fn give_each<'o, 'a>(
+    order: Order,
+    jobs: impl ExactSizeIterator<Item = (&'o Operations, &'a str)>,
+    mut give: impl AsyncFnMut(&Operations, &str) -> Result<OrderResult, db::Error>,
+) -> Results<'a> {
+    let bar = progress::bar(jobs.len() as u64, order.words().1);
+    let mut results = Results::default();
+    for (operations, id) in jobs {
+        if results.failures.are_of(operations) {
+            continue;
+        }
+        match give(operations, id).await {
+            Ok(result) => results.count(id, result),
+            Err(error) => results.failures.add(operations, error.into()),
+        }
+        bar.set_position(results.counts.granted);
+    }
+    bar.finish_and_clear();
+    results
+}
+
+/// Tells what an order for several jobs came to.
+///
+/// # Errors
+/// When it did not end in every shard.
+pub(super) fn answer(
+    order: Order,
+    found: u64,
+    results: Results<'_>,
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
+    let (_, done) = order.words();
+    for (id, why) in results.unchanged.iter().take(NAMED) {
+        note!("{id}: {why}");
+    }
+    let rest = results.unchanged.len();
+    if rest > NAMED {
+        note!("and {} more", rest - NAMED);
+    }
+    let OrderCounts { granted, refused, failed } = results.counts;
+    match as_json {
+        true => print_json(&json!({ "found": found, field(done): granted, "refused": refused,
+            "failed": failed, "unanswered": results.unanswered(found) })),
+        false => say!("{}", results.words(order, found)),
+    }?;
+    results.failures.end(NOT_EVERYWHERE)?;
+    Ok(if rest == 0 { ExitCode::SUCCESS } else { ExitCode::from(PARTLY) })
+}
+
+/// What was done, as the name of a field.
+pub(super) fn field(done: &str) -> String {
+    done.replace(' ', "_")
+}
