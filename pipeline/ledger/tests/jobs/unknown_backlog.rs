@@ -4,7 +4,6 @@
 
 use job::Queue;
 use ledger::{ClaimRequest, Ledger, Settings};
-use operations::{JobFilter, Operations};
 
 use crate::{
     prepared_plans::{reads, run_every_operation},
@@ -45,16 +44,6 @@ const BACKLOG: &str = "insert into conversations (user_id, conversation_id, crea
     insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, occurred_at) \
     select 'u' || n % 500, 'w', 'p' || n, 'conversation.completed', 'pending', now(), now() from generate_series(0, 19999) n";
 
-/// What operators and the gauges ask all the time.
-async fn watch(ledger: &Ledger) {
-    let operations = Operations::new(ledger);
-    operations.overview().await.unwrap();
-    let queued = JobFilter { status: Some("queued".into()), limit: 50, ..JobFilter::default() };
-    assert_eq!(operations.jobs_page(&queued).await.unwrap().jobs.len(), 50);
-    let dead = JobFilter { status: Some("dead_letter".into()), limit: 50, ..JobFilter::default() };
-    assert_eq!(operations.jobs_page(&dead).await.unwrap().jobs.len(), 50);
-}
-
 #[tokio::test]
 async fn operations_read_no_backlog_that_statistics_do_not_know() {
     let world = World::new().await;
@@ -72,7 +61,6 @@ async fn operations_read_no_backlog_that_statistics_do_not_know() {
         run_every_operation(&world, &ledger, &format!("r{round}")).await;
         let others = ClaimRequest { share: 0, ..wanted(Queue::Finalization, 2) };
         assert_eq!(ledger.claim(&others).await.unwrap().claims.len(), 2);
-        watch(&ledger).await;
     }
     ledger.db().close().await;
     world.database.until_nobody_is("measured").await;
