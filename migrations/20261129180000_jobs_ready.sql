@@ -1,6 +1,6 @@
 -- no-transaction
--- What is due, the oldest first. The last condition always holds: a planner whose statistics do not know of a backlog takes each
--- partial index whose condition a statement implies for an empty one and may read all of it, so an index of what waits is for the
--- statements alone that say its condition (notes/performance.md).
+-- What is due, the oldest first; only queued jobs have a `ready_at`. The condition is one that no other statement says: a planner whose
+-- statistics do not know of a backlog takes each partial index whose condition a statement implies for an empty one, and may read
+-- all of it instead of using a key (docs/notes/performance.md).
 create index concurrently finalization_jobs_due on finalization_jobs (queue, ready_at, job_id)
-    where status = 'queued' and ready_at > '-infinity';
+    where ready_at > '-infinity';

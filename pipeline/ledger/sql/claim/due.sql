@@ -1,9 +1,8 @@
--- The oldest due jobs of a queue that is not paused. Rows that another transaction has locked are skipped: it is claiming
--- or changing them. $3 names jobs that could neither be stored nor deferred.
+-- The oldest due jobs of a queue that is not paused; only queued ones have a `ready_at`. Rows that another transaction has locked
+-- are skipped: it is claiming or changing them. $3 names jobs that could neither be stored nor deferred.
 select j.*, statement_timestamp() as now
 from finalization_jobs j
 where j.queue = $1
-  and j.status = 'queued'
   and j.ready_at > '-infinity'
   and j.ready_at <= statement_timestamp()
   and j.job_id <> all ($3)

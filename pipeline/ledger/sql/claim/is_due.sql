@@ -1,4 +1,4 @@
 select exists (
     select from finalization_jobs
-    where queue = $1 and status = 'queued' and ready_at > '-infinity' and ready_at <= statement_timestamp()
+    where queue = $1 and ready_at > '-infinity' and ready_at <= statement_timestamp()
 ) and not exists (select from queue_pauses where queue = $1)

@@ -2,7 +2,6 @@ select count(*)
 from (
     select from finalization_jobs
     where queue = $1
-      and status = 'queued'
       and ready_at > '-infinity'
       and ready_at <= $2
       and (ready_at, job_id) < ($3, $4)

@@ -5,7 +5,6 @@ select q.queue,
             else (select count(*)
                   from (select from finalization_jobs j
                         where j.queue = q.queue
-                          and j.status = 'queued'
                           and j.ready_at > '-infinity'
                           and j.ready_at <= statement_timestamp()
                         limit 1000) ready)

@@ -1,11 +1,11 @@
--- Takes chosen deliveries that are still due and unlocked, until $5, with what their endpoints say.
+-- Takes chosen deliveries that are still due and unlocked, until $5, with what their endpoints say. In a `case` no index of what is due
+-- is offered in place of the key.
 with picked as (
     select d.user_id, d.endpoint_id, d.delivery_id
     from webhook_deliveries d
     join unnest($1::text[], $2::text[], $3::text[]) t (user_id, endpoint_id, delivery_id)
         using (user_id, endpoint_id, delivery_id)
-    where (d.status = 'pending' and d.next_at <= $4)
-       or (d.status = 'sending' and d.sending_until <= $4)
+    where case d.status when 'pending' then d.next_at when 'sending' then d.sending_until end <= $4
     for update of d skip locked
 )
 update webhook_deliveries d

@@ -22,8 +22,7 @@ from (
 join push_deliveries p using (user_id, subscription_id, delivery_id)
 left join action_items a on a.user_id = p.user_id and a.action_item_id = p.action_item_id
 -- Asked again of the row itself, which another claim may have taken since the page was read.
-where (p.status = 'pending' and p.next_at <= $1)
-   or (p.status = 'sending' and p.sending_until <= $1)
+where case p.status when 'pending' then p.next_at when 'sending' then p.sending_until end <= $1
 order by due.at, p.delivery_id
 limit $2
 for update of p skip locked

@@ -20,7 +20,7 @@ const UNITS: [&str; 8] = ["s", "short", "percentunit", "opm", "ops", "Bps", "byt
 /// Where selectors of a board may ask for a counter, and nowhere else.
 const RATES: [&str; 3] = ["rate", "irate", "increase"];
 /// What else looks at a stretch of time: of gauges.
-const OF_GAUGES: [&str; 2] = ["delta", "max_over_time"];
+const OF_GAUGES: [&str; 3] = ["delta", "last_over_time", "max_over_time"];
 
 fn each_panel(check: impl Fn(&Board, &Panel<'_>)) {
     for board in board::all() {
