@@ -121,8 +121,8 @@ async fn given_up_deliveries_use_their_index() {
 }
 
 #[tokio::test]
-async fn workers_page_reads_live_jobs_only() {
-    assert_uses_with(DEAD, &[("finalization_jobs", "finalization_jobs_oldest")], async |ledger, _| {
+async fn workers_page_reads_leased_jobs_only() {
+    assert_uses_with(DEAD, &[("finalization_jobs", "finalization_jobs_leases")], async |ledger, _| {
         assert_eq!(Operations::new(ledger).workers().await.unwrap().strays.len(), 200);
     })
     .await;
