@@ -7,6 +7,7 @@ select q.queue,
                         where j.queue = q.queue
                           and j.ready_at > '-infinity'
                           and j.ready_at <= statement_timestamp()
+                        order by j.ready_at
                         limit 1000) ready)
                + (select count(*)
                   from (select from finalization_jobs j
