@@ -98,9 +98,7 @@ pub(super) async fn run_many_now(
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
     let RunNow { which, all, cause, consent, .. } = order;
-    if which.is_empty() && !all {
-        return Err(Exit::Usage("name jobs, a filter, or --all".to_owned()).into());
-    }
+    filter_or_all(which, *all)?;
     of_filter(shards, Order::RunNow, (which, cause, *consent), as_json).await
 }
 
@@ -138,10 +136,16 @@ pub(super) async fn dismiss_many(
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
     let Dismiss { which, all, cause, consent, .. } = order;
-    if which.is_empty() && !all {
-        return Err(Exit::Usage("name jobs, a filter, or --all".to_owned()).into());
-    }
+    filter_or_all(which, *all)?;
     of_filter(shards, Order::Dismiss, (which, cause, *consent), as_json).await
+}
+
+/// Those of everybody are meant only where that is said.
+fn filter_or_all(which: &Which, all: bool) -> Result<(), Exit> {
+    match which.is_empty() && !all {
+        true => Err(Exit::Usage("name jobs, a filter, or --all".to_owned())),
+        false => Ok(()),
+    }
 }
 
 /// Shows how many jobs are meant, asks, and orders it.
