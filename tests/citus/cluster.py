@@ -91,15 +91,19 @@ class Cluster:
         self.seen = {node: pathlib.Path(f"{self.home}/{node}.log").stat().st_size for node in NODES}
 
     def undo_newest_migration(self, shard):
-        """So that `listen migrate` does it again: indexes and tables, by their names."""
+        """So that `listen migrate` does the newest that makes an index or a table again."""
         schema = f"listen_{shard:04}"
-        newest = self.ask(f"select max(version) from {schema}._sqlx_migrations")
-        file = next((ROOT / "migrations").glob(f"{newest}_*.sql")).read_text()
-        for index in re.findall(r"create index (?:concurrently )?(\w+)", file):
+        for file in sorted((ROOT / "migrations").glob("*.sql"), reverse=True):
+            sql = file.read_text()
+            indexes = re.findall(r"create (?:unique )?index (?:concurrently )?(\w+)", sql)
+            tables = re.findall(r"create table (\w+)", sql)
+            if indexes or tables:
+                break
+        for index in indexes:
             self.ask(f"drop index {schema}.{index}")
-        for table in re.findall(r"create table (\w+)", file):
+        for table in tables:
             self.ask(f"drop table {schema}.{table}")
-        self.ask(f"delete from {schema}._sqlx_migrations where version = {newest}")
+        self.ask(f"delete from {schema}._sqlx_migrations where version = {file.name.split('_')[0]}")
 
     def backed_up_and_restored(self, processes, shards):
         """Each shard's schema into a plain database of another name, where `listen verify` must be clean."""
