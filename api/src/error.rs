@@ -323,6 +323,8 @@ fn broken(error: db::Error) -> Response {
         db::Error::Repeated => return still_running(PASSING_SECONDS),
         db::Error::OverBudget(over) => return over_budget(over),
         db::Error::TooMuch => return Error::Invalid(vec![too_much()]).into_response(),
+        // As of a key that was revoked a moment earlier.
+        db::Error::UserDeleted => return Error::NotAuthenticated.into_response(),
         _ => (),
     }
     // Before `listen migrate` was run nothing is broken: readiness says so, and it passes.
