@@ -246,7 +246,7 @@ mod tests {
         );
     }
 
-    /// Both sides of a telephone call speak: the half of a minute would be lost of each.
+    /// Both sides of a telephone call speak: half a minute of each was given up.
     #[tokio::test]
     async fn stt_backlog_keeps_a_minute_of_each_of_two_channels() {
         let backlog = Backlog::new(&Held::new(usize::MAX), 2);
