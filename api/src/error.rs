@@ -65,6 +65,9 @@ pub(crate) enum Error {
     /// 429: the user has as many live sockets as one may.
     #[error("the user has too many live sockets")]
     TooManySockets,
+    /// 429: other searches of the user took the turns of this one.
+    #[error("the user searches too often at once")]
+    TooManySearches,
     /// 503: the process has as many live sockets as it may, or is stopping.
     #[error("no room for a live socket")]
     NoSocketFree,
@@ -170,6 +173,7 @@ impl IntoResponse for Error {
                 return response;
             }
             Self::TooManySockets => return later(refusal(Code::TooManySockets), SOCKET_SECONDS),
+            Self::TooManySearches => return later(refusal(Code::TooManySearches), PASSING_SECONDS),
             Self::NoSocketFree => return later(refusal(Code::NoSocketFree), SOCKET_SECONDS),
             Self::TurnRunning { retry_after } => return later(refusal(Code::TurnRunning), retry_after),
             Self::NoTurnFree => return later(refusal(Code::NoTurnFree), PASSING_SECONDS),
@@ -323,6 +327,8 @@ fn broken(error: db::Error) -> Response {
         db::Error::Repeated => return still_running(PASSING_SECONDS),
         db::Error::OverBudget(over) => return over_budget(over),
         db::Error::TooMuch => return Error::Invalid(vec![too_much()]).into_response(),
+        // As of a key that was revoked a moment earlier.
+        db::Error::UserDeleted => return Error::NotAuthenticated.into_response(),
         _ => (),
     }
     // Before `listen migrate` was run nothing is broken: readiness says so, and it passes.

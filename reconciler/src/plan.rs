@@ -68,7 +68,8 @@ impl OnError {
             | Error::TooMuch
             | Error::OverBudget(_)
             | Error::Repeated
-            | Error::TurnLost => Self::Defer,
+            | Error::TurnLost
+            | Error::UserDeleted => Self::Defer,
         }
     }
 }

@@ -13,12 +13,15 @@ use crate::exit::{Exit, of_shard};
 
 /// So many candidates are named.
 const NAMED: i64 = 6;
+/// So many characters of a job's id are those of one job alone: shards that do not answer need not be asked, too.
+const UNMISTAKABLE: usize = 12;
 
 /// The shard in which `typed` is meant, once it has answered: the one of `--shard`, or the only one; else where that user or job
 /// belongs, or the only shard in which an id of that kind begins or ends so.
 ///
 /// # Errors
-/// When several shards have such an id, or one does not answer that would have to be asked.
+/// When several shards have such an id, or one does not answer that would have to be asked: none has the whole id, or at least
+/// [`UNMISTAKABLE`] characters of a job's.
 pub(crate) async fn place(common: &CommonArgs, kind: IdKind, typed: &str) -> anyhow::Result<Operations> {
     let shards = common.shards()?;
     let chosen = common.chosen_of(&shards)?;
@@ -44,7 +47,7 @@ async fn place_among(
         let found = operations.find_ids(Some(kind), None, text, NAMED).await;
         found.map(|ids| (ids.iter().any(|found| found.id == text), !ids.is_empty()))
     };
-    if matches!(kind, IdKind::Job | IdKind::User) {
+    if kind == IdKind::User || kind == IdKind::Job && text.starts_with("fj_") {
         if answered.insert(own.db().shard().number) {
             there(&own).await?;
         }
@@ -53,13 +56,20 @@ async fn place_among(
         }
     }
     let all: Vec<Operations> = shards.iter().map(Operations::new).collect();
-    let (answers, mut found) = (join_all(all.iter().map(has)).await, Vec::new());
+    let (answers, mut found, mut failure) = (join_all(all.iter().map(has)).await, Vec::new(), None);
     for (operations, has) in all.into_iter().zip(answers) {
-        match has.map_err(|error| of_shard(error.into(), operations.db().shard()))? {
-            (true, _) => return Ok(operations),
-            (false, true) => found.push(operations),
-            (false, false) => {}
+        match has {
+            Ok((true, _)) => return Ok(operations),
+            Ok((false, true)) => found.push(operations),
+            Ok((false, false)) => {}
+            Err(error) => failure = failure.or(Some(of_shard(error.into(), operations.db().shard()))),
         }
+    }
+    let is_unmistakable = kind == IdKind::Job && text.len() >= UNMISTAKABLE;
+    if let Some(failure) = failure
+        && !(is_unmistakable && found.len() == 1)
+    {
+        return Err(failure);
     }
     match (found.pop(), found.is_empty()) {
         (None, _) => Ok(own),

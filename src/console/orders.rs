@@ -183,7 +183,7 @@ async fn run_now_in(
     }
     let begun = shard.begin_order(order_id(), OrderOfMany::RunNow, (words, found.len() as u64), action);
     let mut given = shard.db().in_time(begun).await?;
-    let mut failed = Vec::new();
+    let (mut failed, mut ended_by) = (Vec::new(), None);
     for job in found {
         match shard.db().in_time(shard.give_order(&mut given, &job)).await {
             Ok(OrderResult::Granted | OrderResult::Refused(_)) => {}
@@ -192,11 +192,14 @@ async fn run_now_in(
                 tracing::error!(%error, refusal, %job, "an order for many jobs goes on without one whose row failed");
                 failed.push(job.to_string());
             }
-            Err(error) => return Ok(Done { counts: given.counts(), failed, error: Some(error) }),
+            Err(error) => {
+                ended_by = Some(error);
+                break;
+            }
         }
     }
     let ended = shard.db().in_time(shard.end_order(&given)).await;
-    Ok(Done { counts: given.counts(), failed, error: ended.err() })
+    Ok(Done { counts: given.counts(), failed, error: ended_by.or(ended.err()) })
 }
 
 fn queued(form: &FilterForm, now: Timestamp) -> Result<JobFilter, Fault> {

@@ -216,6 +216,9 @@ pub(super) async fn show(
         (false, _) => format!("{title}, but not in every shard"),
     };
     let mut text = Vec::new();
+    if matches!(outcome.order, Order::Replay(_)) && counts.granted == 0 && outcome.is_complete() {
+        text.push("Nothing is left to be replayed.".to_owned());
+    }
     if counts.failed > 0 {
         let more = match counts.failed.saturating_sub(outcome.failed.len() as u64) {
             0 => String::new(),

@@ -21,7 +21,7 @@ use crate::{
     ids::Ids,
     read::in_calendar,
     shapes::{self, SearchResult, Time, moment},
-    state::AppState,
+    state::{AppState, Searches},
 };
 
 /// The data of one user, as far as a key may reach. Cheap to clone.
@@ -33,6 +33,7 @@ pub(crate) struct UserData {
     may: Arc<[DataTool]>,
     may_read: Readable,
     ids: Arc<dyn Ids>,
+    searches: Arc<Searches>,
     categorize: Arc<dyn Categorize>,
     /// The characters of a transcript that `fetch` returns.
     transcript: usize,
@@ -61,6 +62,7 @@ impl UserData {
                 action_items: caller.require(Scope::ActionItemsRead).is_ok(),
             },
             ids: Arc::clone(&state.ids),
+            searches: Arc::clone(&state.searches),
             categorize: Arc::clone(&state.settings.categorize),
             transcript,
         }
@@ -103,6 +105,10 @@ impl UserData {
             memories: wants("memory") && self.may_read.memories,
             action_items: wants("action_item") && self.may_read.action_items,
         };
+        let turn = self.searches.turn(&self.user).await;
+        let _turn = turn.map_err(|_| {
+            ToolFailure("Too many searches run at once: send one after the other.".to_owned())
+        })?;
         let found = self.ledger.store().search(&self.user, &query).await.map_err(broken)?;
         let results: Vec<SearchResult> = found.iter().map(result).collect();
         Ok(Output {

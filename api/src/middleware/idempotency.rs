@@ -102,9 +102,15 @@ async fn named(
     })
 }
 
-/// The name: printable ASCII, quoted (a Structured Field string) or bare.
+/// The name: printable ASCII, quoted (a Structured Field string) or bare. Two are refused: each may be the name of another
+/// request.
 pub(crate) fn name_in(headers: &HeaderMap) -> Result<String, Error> {
-    let sent = headers.get(HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default().trim();
+    let mut sent = headers.get_all(HEADER).iter();
+    let first = sent.next();
+    if sent.next().is_some() {
+        return Err(refused("the header must be sent once"));
+    }
+    let sent = first.and_then(|value| value.to_str().ok()).unwrap_or_default().trim();
     let inner = sent.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(sent);
     let harmless = |byte: u8| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\';
     match (1..=LONGEST).contains(&inner.len()) && inner.bytes().all(harmless) {

@@ -101,6 +101,7 @@ pub(super) async fn create(
         // A key of theirs has just been used. Gone meanwhile is gone.
         KeyRefusal::NoSuchPerson => Error::NotAuthenticated,
         KeyRefusal::TooMany => Error::Conflict(Code::TooManyKeys),
+        KeyRefusal::Expired => wrong_end("expires_at must be in the future"),
     })?;
     let stored = find(&state, &caller.user, &key.id).await?.ok_or(Error::NotFound(KIND))?;
     Ok(Json(shapes::created_key(&stored, made.plaintext.expose_secret())))
@@ -120,12 +121,15 @@ pub(super) async fn revoke(
 /// When a new key stops working: when it is asked to, or with the key that makes it, and never later than that.
 fn no_later(wanted: Option<Timestamp>, own: Option<Timestamp>) -> Result<Option<Timestamp>, Error> {
     match (wanted, own) {
-        (Some(wanted), Some(own)) if wanted > own => Err(Error::Invalid(vec![Problem::rule(
-            vec!["body".into(), "expires_at".into()],
-            "a key cannot outlive the key that makes it",
-        )])),
+        (Some(wanted), Some(own)) if wanted > own => {
+            Err(wrong_end("a key cannot outlive the key that makes it"))
+        }
         _ => Ok(wanted.or(own)),
     }
+}
+
+fn wrong_end(words: &str) -> Error {
+    Error::Invalid(vec![Problem::rule(vec!["body".into(), "expires_at".into()], words)])
 }
 
 /// A key that is asked for.
@@ -144,7 +148,7 @@ const NEW: &[Note] = &[
     ),
     (
         "expires_at",
-        "When it stops working, not after the key that asks (422). Without it: when that key does.",
+        "When it stops working: in the future, and not after the key that asks (422). Without it: when that key does.",
         "",
     ),
 ];

@@ -99,6 +99,7 @@ pub(super) async fn search(
         true => caller.require(kind.scope()).is_ok(),
         false => asked.kinds.contains(&kind),
     };
+    let _turn = state.searches.turn(&caller.user).await?;
     let user = state.ledger.store().user(&caller.user).await?;
     let found = SearchQuery {
         language: user.map(|user| user.language).unwrap_or_default(),

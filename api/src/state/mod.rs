@@ -5,6 +5,7 @@ mod budget;
 mod directory;
 mod patterns;
 mod rate;
+mod searches;
 mod since;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ pub(crate) use budget::{Account, Refused, Reservation};
 pub(crate) use directory::Directory;
 pub(crate) use patterns::{Patterns, Wait};
 pub(crate) use rate::RateLimitHeaders;
+pub(crate) use searches::Searches;
 pub(crate) use since::Since;
 
 use crate::{Metrics, Settings, ids::Ids};
@@ -37,6 +39,7 @@ pub(crate) struct AppState {
     pub(crate) metrics: Metrics,
     pub(crate) rate: Arc<rate::Limiter>,
     pub(crate) budget: Arc<budget::Budget>,
+    pub(crate) searches: Arc<Searches>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) patterns: Arc<Patterns>,
 }
@@ -58,6 +61,7 @@ impl AppState {
             check_url,
             rate: Arc::new(rate::Limiter::per_minute(settings.rate_per_minute)),
             budget: budget::Budget::new(settings.memory_budget, metrics.held_bytes.clone()),
+            searches: Arc::default(),
             patterns: Arc::new(patterns),
             settings: Arc::new(settings),
             metrics,

@@ -102,6 +102,28 @@ async fn idempotency_key_with_another_body_or_invalid_is_422() {
 }
 
 #[tokio::test]
+async fn two_idempotency_keys_are_422_and_neither_is_taken() {
+    let bench = Bench::new().await;
+    let path = format!("{P}/memories");
+    let body = json!({ "content": "one" });
+    for (first, second) in [("a", "b"), ("b", "a"), ("a", "a")] {
+        let request = Request::builder()
+            .method(Method::POST)
+            .uri(&path)
+            .header("authorization", format!("Bearer {}", bench.key))
+            .header("content-type", "application/json")
+            .header("idempotency-key", first)
+            .header("idempotency-key", second);
+        let answer = bench.send(request.body(Body::from(body.to_string())).unwrap()).await;
+        assert_eq!(answer.status, 422, "{answer:?}");
+        assert_eq!(answer.kinds(), [("value_error", &json!(["header", "idempotency-key"]))]);
+    }
+    assert_eq!(bench.get(&path).await.body, json!([]));
+    let alone = with_key(&bench, &path, "b", &body).await;
+    assert_eq!((alone.status.as_u16(), alone.header("idempotency-replayed")), (200, ""));
+}
+
+#[tokio::test]
 async fn refused_request_releases_its_idempotency_key() {
     let bench = Bench::new().await;
     let path = format!("{P}/memories");

@@ -64,6 +64,20 @@ async fn key_cannot_outlive_the_key_that_created_it() {
 }
 
 #[tokio::test]
+async fn key_that_has_expired_already_is_not_made() {
+    let bench = Bench::new().await;
+    let made = bench.get("/v1/dev/keys").await.body;
+    for past in ["2020-01-01T00:00:00Z", "2020-01-01"] {
+        let answer = bench.post("/v1/dev/keys", json!({ "name": "a", "expires_at": past })).await;
+        assert_eq!(answer.status, 422, "{past}: {answer:?}");
+        assert_eq!(answer.kinds(), [("value_error", &json!(["body", "expires_at"]))]);
+        assert_eq!(answer.body["detail"][0]["msg"], "Value error, expires_at must be in the future");
+    }
+    let count = |keys: &serde_json::Value| keys.as_array().unwrap().len();
+    assert_eq!(count(&bench.get("/v1/dev/keys").await.body), count(&made));
+}
+
+#[tokio::test]
 async fn key_limit_of_a_hundred_is_409() {
     let bench = Bench::new().await;
     // With the bench's own there are 99 that live, and some that do not.

@@ -19,6 +19,7 @@ mod contract;
 mod conventions;
 mod conversations;
 mod create;
+mod deleted_user;
 mod document;
 mod errors;
 mod fastapi;

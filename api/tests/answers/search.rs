@@ -2,6 +2,7 @@
 
 use api::Scope;
 use axum::http::{Method, StatusCode};
+use futures::future::join_all;
 use job::Queue;
 use records::UserId;
 use serde_json::{Value, json};
@@ -246,4 +247,22 @@ async fn search_finds_frequent_words_in_the_newest_passages() {
     assert_eq!(ids(&bench, "q=c500%20budget&limit=2").await, ["c500", "c1"], "all words before some");
     assert_eq!(ids(&bench, "q=budget&end_date=2026-10-31T23:30:00Z&limit=1").await, ["c457"]);
     assert_eq!(ids(&bench, "q=zeppelin%20budget&limit=1").await, ["c1"], "nothing has both");
+}
+
+/// Each search takes three sessions with the database, for which other users' requests would wait.
+#[tokio::test]
+async fn two_searches_of_a_user_run_at_once_and_a_third_that_waits_too_long_is_429() {
+    let bench = Bench::new().await;
+    let bob = bench.person("bob", Scope::ALL).await;
+    let path = format!("{P}/search?q=budget");
+    // What they read is locked for longer than the third one waits.
+    let locks = bench.database.hold_locks("lock table search_entries in access exclusive mode").await;
+    let mut answers = join_all((0..3).map(|_| bench.get(&path))).await;
+    answers.sort_by_key(|answer| answer.status);
+    assert_eq!(answers.iter().map(|answer| answer.status.as_u16()).collect::<Vec<_>>(), [429, 503, 503]);
+    assert_eq!(answers[0].beside.as_deref(), Some("too_many_searches"));
+    assert!(answers[0].header("retry-after").parse::<u64>().is_ok_and(|seconds| seconds > 0));
+    drop(locks);
+    assert_eq!(bench.get(&path).await.status, StatusCode::OK, "the turns are free again");
+    assert_eq!(bench.ask(&bob, Method::GET, &path, None).await.status, StatusCode::OK);
 }

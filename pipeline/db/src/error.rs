@@ -47,6 +47,9 @@ pub enum Error {
     /// The turn in whose name it was to be done is no longer this process's; nothing was done.
     #[error("the assistant's turn was interrupted")]
     TurnLost,
+    /// The user was deleted meanwhile; nothing was done.
+    #[error("the user was deleted meanwhile")]
+    UserDeleted,
 }
 
 /// What an operator can mend.
@@ -78,6 +81,9 @@ const READS_ONLY: &str = "25006";
 impl Error {
     /// Sorts a driver's error; `at` is the place that asked.
     pub(crate) fn of(source: sqlx::Error, at: &'static Location<'static>) -> Self {
+        if refers_to_no_user(&source) {
+            return Self::UserDeleted;
+        }
         match is_passing(&source) {
             true => Self::Unavailable { at, source },
             false => Self::Refused { at, source },
@@ -227,6 +233,13 @@ fn is_passing(error: &sqlx::Error) -> bool {
 fn is_passing_code(code: &str) -> bool {
     ["08", "28", "3D", "40", "53", "57", "58"].iter().any(|class| code.starts_with(class))
         || ["55P03", "25P03", READS_ONLY].contains(&code)
+}
+
+/// Whether a row was to be written of a user who is not there: requests know their user by a key, which was good a moment ago.
+fn refers_to_no_user(error: &sqlx::Error) -> bool {
+    let sqlx::Error::Database(refusal) = error else { return false };
+    refusal.is_foreign_key_violation()
+        && refusal.constraint().is_some_and(|constraint| constraint.ends_with("_user_fkey"))
 }
 
 /// "Cached plan must not change result type": a column was added to a table of which a kept statement reads all. The server

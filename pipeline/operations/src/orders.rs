@@ -94,6 +94,7 @@ pub struct GivenToMany {
     id: String,
     order: OrderOfMany,
     action: OperatorAction,
+    found: u64,
     counts: OrderCounts,
 }
 
@@ -125,7 +126,7 @@ impl Operations {
             .execute(&mut *transaction)
             .await?;
         transaction.commit().await?;
-        Ok(GivenToMany { id, order, action: action.clone(), counts: OrderCounts::default() })
+        Ok(GivenToMany { id, order, action: action.clone(), found, counts: OrderCounts::default() })
     }
 
     /// Gives the order to one job, in a transaction of its own.
@@ -159,14 +160,17 @@ impl Operations {
         }
     }
 
-    /// Records what the order came to. An order that was interrupted keeps the count of what was found.
+    /// Records what the order came to, also where it ended with an error. One whose process was killed keeps the count of what
+    /// was found.
     pub async fn end_order(&self, given: &GivenToMany) -> Result<(), Error> {
         let OrderCounts { granted, refused, failed } = given.counts;
-        let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+        let some = |jobs: u64, what: &str| if jobs > 0 { format!(", {jobs} {what}") } else { String::new() };
+        let unanswered = some(given.found.saturating_sub(given.counts.sum()), "without an answer");
+        let failed = some(failed, "failed");
         sqlx::query(include_str!("../sql/orders/end.sql"))
             .bind(given.order.verb())
             .bind(&given.id)
-            .bind(format!("{granted} done, {refused} refused{failed}"))
+            .bind(format!("{granted} done, {refused} refused{failed}{unanswered}"))
             .execute(self.db.pool())
             .await?;
         Ok(())

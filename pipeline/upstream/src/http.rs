@@ -4,10 +4,14 @@ use std::time::Duration;
 
 use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy;
-use reqwest::{Client, Response, Url};
+use reqwest::{Client, ClientBuilder, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long an HTTP/2 connection is quiet before its server is asked for a sign of life, and how long that may take: calls
+/// share one such connection, and would go on to use one that is dead, each until its deadline.
+const QUIET: Duration = Duration::from_secs(10);
+const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
 /// The largest complaint that is read, and how long its bytes are waited for: what is longer or slower explains nothing to a
 /// program.
 const COMPLAINT_BYTES: usize = 64 * 1024;
@@ -26,17 +30,22 @@ pub enum Broken {
 /// company's network asks of programs; but never on the way to this very machine, where no proxy helps. `None`: the
 /// process has no TLS provider or no root certificates.
 pub fn client(base: &Url) -> Option<Client> {
+    builder(base).build().ok()
+}
+
+fn builder(base: &Url) -> ClientBuilder {
     let mut builder = Client::builder();
     if is_here(base) {
         builder = builder.no_proxy();
     }
     builder
         .connect_timeout(CONNECT_TIMEOUT)
+        .http2_keep_alive_interval(QUIET)
+        .http2_keep_alive_timeout(SIGN_OF_LIFE)
+        .http2_keep_alive_while_idle(true)
         .redirect(Policy::none())
         .referer(false)
         .user_agent(concat!("listen/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .ok()
 }
 
 /// Whether a server is on this very machine.
@@ -86,9 +95,71 @@ pub async fn complaint(response: Response) -> Vec<u8> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test may panic")]
+#[allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
+
     use super::*;
+
+    /// The next connection to a server that speaks HTTP/2.
+    async fn accept(listener: &TcpListener) -> TcpStream {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut preface = [0; 24];
+        socket.read_exact(&mut preface).await.unwrap();
+        // Its settings, and that it has the client's.
+        socket.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0]).await.unwrap();
+        socket
+    }
+
+    /// Reads until a request has come, and returns its stream.
+    async fn request(socket: &mut TcpStream) -> [u8; 4] {
+        const HEADERS: u8 = 1;
+        loop {
+            let mut head = [0; 9];
+            socket.read_exact(&mut head).await.unwrap();
+            let [high, middle, low, kind, _, stream @ ..] = head;
+            let mut rest = vec![0; u32::from_be_bytes([0, high, middle, low]) as usize];
+            socket.read_exact(&mut rest).await.unwrap();
+            if kind == HEADERS {
+                return stream;
+            }
+        }
+    }
+
+    /// Answers with status 204.
+    async fn answer(socket: &mut TcpStream, [a, b, c, d]: [u8; 4]) {
+        socket.write_all(&[0, 0, 1, 1, 5, a, b, c, d, 0x89]).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn http2_server_that_fell_silent_is_left_for_a_new_connection() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = Url::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+        let (asked, was_asked) = tokio::sync::oneshot::channel();
+        let server = tokio::spawn(async move {
+            let mut silent = accept(&listener).await;
+            let stream = request(&mut silent).await;
+            answer(&mut silent, stream).await;
+            request(&mut silent).await;
+            asked.send(()).unwrap();
+            let mut working = accept(&listener).await;
+            let stream = request(&mut working).await;
+            answer(&mut working, stream).await;
+            (silent, working)
+        });
+        let client = builder(&url).http2_prior_knowledge().build().unwrap();
+        assert_eq!(client.get(url.clone()).send().await.unwrap().status(), 204);
+        let unanswered = tokio::spawn(client.get(url.clone()).send());
+        was_asked.await.unwrap();
+        tokio::time::pause();
+        let given_up = tokio::time::timeout(Duration::from_secs(31), unanswered).await;
+        tokio::time::resume();
+        assert!(given_up.expect("the call waits for a server that is silent").unwrap().is_err());
+        assert_eq!(client.get(url).send().await.unwrap().status(), 204);
+        server.await.unwrap();
+    }
 
     #[test]
     fn proxy_is_bypassed_for_loopback_only() {

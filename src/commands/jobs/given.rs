@@ -141,8 +141,10 @@ pub(super) async fn by_filter<'a>(
         operations.give_order(&mut given, &JobId::from_text(id)).await
     };
     let mut results = give_each(order, jobs, give).await;
+    let ended = operations.end_order(&given).await;
+    // Of two errors the first one says more.
     if results.failures.is_empty()
-        && let Err(error) = operations.end_order(&given).await
+        && let Err(error) = ended
     {
         results.failures.add(operations, error.into());
     }

@@ -147,6 +147,31 @@ async fn bulk_replay_is_reviewed_and_begins_once() {
     assert_eq!(refused.status, StatusCode::CONFLICT);
 }
 
+/// Another operator was faster.
+#[tokio::test]
+async fn bulk_replay_of_what_is_left_no_more_is_a_page_that_says_so() {
+    let world = World::with_keys().await;
+    world.dead("c").await;
+    let cookie = world.cookie("olga's").await;
+    let olga = Who { cookie: &cookie, ..Who::default() };
+    let form = world.get("/console/replays/new?code=invalid_job", olga).await;
+    world.run("update finalization_jobs set settled_at = now()").await;
+    let fields = [
+        ("token", form.token()),
+        ("reason", "a test"),
+        ("id", "6f1c2f34-6f3c-4d0e-9f6e-0b6f5f3b8a11"),
+        ("code", "invalid_job"),
+        ("per_minute", "60"),
+        ("in_flight", "1"),
+    ];
+    let sent = world.post("/console/replays", &fields, olga).await;
+    assert_eq!(sent.status, StatusCode::SEE_OTHER, "{}", sent.text);
+    let page = world.get(sent.location(), olga).await;
+    assert_eq!(page.status, StatusCode::OK);
+    assert!(page.text.contains("Nothing is left to be replayed."), "{}", page.text);
+    assert!(Operations::new(&world.ledger).replay_operations(9).await.unwrap().is_empty());
+}
+
 #[tokio::test]
 async fn bulk_replay_without_a_valid_rate_does_not_begin() {
     let world = World::with_keys().await;

@@ -43,8 +43,13 @@ async fn asyncapi_document_describes_the_frames_that_are_sent() {
 }
 
 #[tokio::test]
-async fn asyncapi_references_resolve() {
+async fn asyncapi_references_resolve_and_the_host_is_a_variable() {
     let document = Setup::new().await.bench.get("/asyncapi.json").await.body;
+    let server = &document["servers"]["this"];
+    assert_eq!(
+        (server["host"].as_str(), &server["variables"]["host"]["default"]),
+        (Some("{host}"), &json!("127.0.0.1:8080"))
+    );
     let text = document.to_string();
     let references: Vec<&str> =
         text.split("\"$ref\":\"#").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();

@@ -118,7 +118,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/17"
+        "embedded/18"
     }
 
     fn costs(&self) -> bool {

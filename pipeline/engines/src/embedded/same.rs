@@ -90,6 +90,8 @@ pub(super) struct Task {
     exact: bool,
     /// The task is to tell or ask someone a whole sentence.
     told: bool,
+    /// What someone is told in a few words: "the code word".
+    told_thing: Option<String>,
     /// Who has it, where that is said with an apostrophe.
     owner: Option<String>,
     /// The days that the task names, if any, and the times of day.
@@ -139,6 +141,7 @@ impl Task {
         Self {
             verb_stem: stem(&verb),
             head: head.map(stems),
+            told_thing: told_thing(&verb, &rest, &names).map(stems),
             owner: owner.map(stems),
             object: rest.iter().filter(|word| !adds_nothing(word)).map(stems).collect(),
             names: named(&rest, &names),
@@ -201,8 +204,14 @@ impl Task {
         shared == one || shared == two
     }
 
-    /// "Tell Hannah that it is at six", "tell Hannah that it is cancelled": two, and each may be "tell Hannah".
+    /// "Tell Hannah that it is at six", "tell Hannah that it is cancelled": two, and each may be "tell Hannah". "Tell her the
+    /// code" is not "tell her the code word".
     fn tells_the_same(&self, other: &Self) -> bool {
+        if let (Some(thing), Some(other)) = (&self.told_thing, &other.told_thing)
+            && thing != other
+        {
+            return false;
+        }
         let either = self.told || other.told;
         !either || self.object == other.object || self.object.len().min(other.object.len()) == 1
     }
@@ -277,6 +286,15 @@ const BEGINS_A_CLAUSE: &[&str] = &[
 /// Whether `verb` tells or asks a person something.
 fn is_telling(verb: &str) -> bool {
     matches!(verb, "tell" | "inform" | "notify" | "remind" | "ask" | "let know" | "chase" | "nudge" | "warn")
+}
+
+/// "Tell Ruth the code word": what someone who is named is told or asked, without a clause, by its last word.
+fn told_thing<'r>(verb: &str, rest: &'r [String], names: &[String]) -> Option<&'r String> {
+    let [whom, article, thing @ ..] = rest else { return None };
+    let is_clause = |word: &String| is_preposition(word) || BEGINS_A_CLAUSE.contains(&word.as_str());
+    let is_thing = is_telling(verb) && names.contains(whom) && is_definite(article) && thing.len() <= 3;
+    let last = thing.iter().rfind(|word| !adds_nothing(word));
+    last.filter(|_| is_thing && !rest.iter().skip(1).any(is_clause))
 }
 
 /// Shows that one certain thing is meant.
@@ -372,6 +390,8 @@ mod tests {
             ("Check the passports", "Check the passports tonight"),
             ("Call mom", "Call mom about the trip"),
             ("Renew the domain", "Please renew the domain before the end of the month"),
+            ("Tell Ruth the news", "Tell Ruth the good news again"),
+            ("Tell Ruth the office has moved", "Tell Ruth the office moved"),
         ] {
             assert!(same_task(one, other), "{one} / {other}");
         }
@@ -387,6 +407,7 @@ mod tests {
             ("Buy milk", "Sell the bike"),
             ("Review the contract", "Print the contract"),
             ("Do it", "Call Tom"),
+            ("Tell Ruth the code", "Tell Ruth the code word"),
         ] {
             assert!(!same_task(one, other), "{one} / {other}");
         }

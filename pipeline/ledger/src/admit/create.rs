@@ -31,7 +31,7 @@ impl Ledger {
     /// transaction when a claimant is named.
     ///
     /// # Errors
-    /// When the database does not answer, or a budget of the user's is used up.
+    /// When the database does not answer, a budget of the user's is used up, or the user is being deleted.
     pub async fn create_conversation(
         &self,
         user: &UserId,
@@ -58,7 +58,7 @@ impl Ledger {
     ) -> Result<CreateOutcome, Abort> {
         let (mut transaction, now) = self.db.begin_creating(&[new.id.as_str()]).await?;
         let owner = owner(&mut transaction, user).await?;
-        let owner = owner.ok_or(sqlx::Error::RowNotFound)?;
+        let owner = owner.ok_or(Error::UserDeleted)?;
         let keying = Keying::of(owner.requires_byok, keys);
         let language = new.language.as_deref().unwrap_or(&owner.language);
         let stored = insert_conversation(&mut transaction, user, (new, language), now).await;

@@ -111,11 +111,11 @@ async fn erasure_removes_the_user_from_the_words_of_orders_and_no_other() {
     ];
     for (number, words) in words.iter().enumerate() {
         let id = uuid::Uuid::from_u128(number as u128);
-        let given = operations.begin_order(id, OrderOfMany::Cancel, (words, 3), &olga()).await.unwrap();
+        let given = operations.begin_order(id, OrderOfMany::Cancel, (words, 0), &olga()).await.unwrap();
         operations.end_order(&given).await.unwrap();
     }
     let (id, meant) = (uuid::Uuid::from_u128(99), format!("user {ann}"));
-    let running = operations.begin_order(id, OrderOfMany::Cancel, (&meant, 3), &olga()).await.unwrap();
+    let running = operations.begin_order(id, OrderOfMany::Cancel, (&meant, 0), &olga()).await.unwrap();
     world.dead("c", FailureCode::InvalidJob).await;
     let order = ReplayOrder {
         filter: JobFilter { user: Some(world.ann.clone()), ..JobFilter::default() },

@@ -137,6 +137,17 @@ async fn append_waits_for_an_admission_and_is_refused() {
 }
 
 #[tokio::test]
+async fn append_to_a_conversation_that_is_being_completed_is_refused_without_waiting() {
+    let world = World::new().await;
+    let id = world.deferred("c").await;
+    world.run("update conversations set status = 'processing'").await;
+    // A completion holds a long conversation for longer than an operation waits.
+    let _completion = world.database.hold_locks("select from conversations for update").await;
+    let append = world.ledger.store().append_segments(&world.ann, &id, &[segment("late")]).await;
+    assert_eq!(append.unwrap(), Err(store::AppendRefusal::NotInProgress));
+}
+
+#[tokio::test]
 async fn finalize_and_reprocess_admit_nothing_when_the_status_changed() {
     let world = World::new().await;
     world.deferred("c").await;

@@ -91,6 +91,22 @@ async fn bulk_discard_is_one_audit_row_and_one_entry_per_job() {
     assert_eq!((action.action.as_str(), action.subject.as_deref()), ("discard", Some(&*id.to_string())));
 }
 
+#[tokio::test]
+async fn order_that_ended_midway_is_audited_with_what_it_did_and_what_it_left() {
+    let world = World::new().await;
+    let operations = world.operations();
+    let dead = world.dead("c", FailureCode::InvalidJob).await;
+    let id = uuid::Uuid::from_u128(7);
+    let mut given =
+        operations.begin_order(id, OrderOfMany::Dismiss, ("code invalid_job", 3), &olga()).await.unwrap();
+    operations.give_order(&mut given, &dead).await.unwrap();
+    operations.end_order(&given).await.unwrap();
+    let filter = ActionFilter { limit: 9, ..ActionFilter::default() };
+    let rows = operations.actions(&filter).await.unwrap();
+    let detail = "code invalid_job: 1 done, 0 refused, 2 without an answer";
+    assert_eq!(rows[0].detail.as_deref(), Some(detail));
+}
+
 /// A row that was edited by hand, or that a trigger guards, kept all others from being dismissed.
 #[tokio::test]
 async fn bulk_discard_goes_on_behind_a_job_whose_row_cannot_be_changed() {

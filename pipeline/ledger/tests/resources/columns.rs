@@ -44,14 +44,16 @@ const FOREIGN_KEYS: &[(&str, &str, &str)] = &[
 #[tokio::test]
 async fn foreign_keys_are_as_listed_and_delete_in_cascade() {
     let world = World::new().await;
-    let keys: Vec<(String, String, String, String, bool)> = world.rows("select c.relname::text, a.attname::text, t.relname::text, first.attname::text, r.confdeltype = 'c' \
+    let keys: Vec<(String, String, String, String, bool, String)> = world.rows("select c.relname::text, a.attname::text, t.relname::text, first.attname::text, r.confdeltype = 'c', r.conname::text \
          from pg_constraint r join pg_class c on c.oid = r.conrelid join pg_class t on t.oid = r.confrelid \
          join pg_attribute a on a.attrelid = r.conrelid and a.attnum = r.conkey[cardinality(r.conkey)] \
          join pg_attribute first on first.attrelid = r.conrelid and first.attnum = r.conkey[1] \
          where r.connamespace = 'public'::regnamespace and r.contype = 'f' order by 1, 2, 3").await;
-    for (table, _, _, first, follows) in &keys {
+    for (table, _, of, first, follows, name) in &keys {
         assert!(*follows, "{table}: deleted with its parent");
         assert!(["user_id", "operation_id"].contains(&first.as_str()), "{table}: of the same user");
+        // By this name a write that meets its user's deletion is known (`db::Error::UserDeleted`).
+        assert_eq!(of == "users", name.ends_with("_user_fkey"), "{name}");
     }
     let keys: Vec<(&str, &str, &str)> =
         keys.iter().map(|(table, column, of, ..)| (table.as_str(), column.as_str(), of.as_str())).collect();

@@ -1,4 +1,4 @@
-//! Utterances that wait for their turn: in order, 60 s of audio at most. When recognition is slow, neighbours
+//! Utterances that wait for their turn: in order, 60 s of each channel at most. When recognition is slow, neighbours
 //! become one longer utterance; when more would wait than is kept, here or in all sessions together ([`Held`]), the oldest is
 //! given up.
 
@@ -13,7 +13,7 @@ use crate::held::{Held, Share};
 use crate::utterance::{LONGEST, Utterance};
 use crate::{Gap, RATE, Reason, seconds};
 
-/// Audio of one session that waits or is being recognized: 60 s.
+/// Audio of one channel that waits or is being recognized: 60 s.
 const MOST: u64 = 60 * RATE as u64;
 /// Utterances with a longer pause between them stay apart: a recognizer invents words on silence. 2 s.
 const LONGEST_PAUSE: u64 = 2 * RATE as u64;
@@ -40,6 +40,7 @@ struct Queue {
     /// Samples that wait, and those of the utterance that was taken last.
     held: Share,
     taken: u64,
+    channels: u64,
     closed: bool,
 }
 
@@ -57,13 +58,14 @@ pub(super) struct Backlog {
 }
 
 impl Backlog {
-    /// An empty one, which counts what it keeps in `held`.
-    pub(super) fn new(held: &Arc<Held>) -> Self {
+    /// An empty one for the utterances of all channels, which counts what it keeps in `held`.
+    pub(super) fn new(held: &Arc<Held>, channels: u8) -> Self {
         let queue = Queue {
             waiting: VecDeque::new(),
             lost: VecDeque::new(),
             held: held.share(1),
             taken: 0,
+            channels: u64::from(channels.max(1)),
             closed: false,
         };
         Self { queue: Mutex::new(queue), changed: Notify::new(), closing: Notify::new() }
@@ -84,7 +86,7 @@ impl Backlog {
         }
         let mut given_up = Vec::new();
         // The newest is kept: where others fill the budget, it is the next to be recognized.
-        while (queue.held.samples() > MOST || queue.held.is_over() && queue.utterances() > 1)
+        while (queue.held.samples() > MOST * queue.channels || queue.held.is_over() && queue.utterances() > 1)
             && let Some(oldest) = queue.drop_oldest()
         {
             let gap = gap(&oldest, Reason::Overloaded);
@@ -96,9 +98,10 @@ impl Backlog {
         given_up
     }
 
-    /// Seconds of audio that wait, with those that are being recognized.
+    /// Seconds of audio that wait, with those that are being recognized: of each channel, on average.
     pub(super) fn waiting(&self) -> f64 {
-        seconds(self.locked().held.samples())
+        let queue = self.locked();
+        seconds(queue.held.samples() / queue.channels)
     }
 
     /// Asks for a report when everything so far is settled.
@@ -204,7 +207,7 @@ mod tests {
 
     #[tokio::test]
     async fn stt_backlog_joins_adjacent_utterances() {
-        let backlog = Backlog::new(&Held::new(usize::MAX));
+        let backlog = Backlog::new(&Held::new(usize::MAX), 1);
         backlog.push(utterance(0, 4), Instant::now());
         backlog.push(utterance(5, 4), Instant::now());
         backlog.push(utterance(20, 4), Instant::now());
@@ -218,7 +221,7 @@ mod tests {
 
     #[tokio::test]
     async fn stt_backlog_joins_up_to_the_maximum_length() {
-        let backlog = Backlog::new(&Held::new(usize::MAX));
+        let backlog = Backlog::new(&Held::new(usize::MAX), 1);
         for start in [0, 10, 20, 30, 40] {
             backlog.push(utterance(start, 10), Instant::now());
         }
@@ -229,7 +232,7 @@ mod tests {
 
     #[tokio::test]
     async fn stt_backlog_keeps_a_minute_and_reports_what_it_drops() {
-        let backlog = Backlog::new(&Held::new(usize::MAX));
+        let backlog = Backlog::new(&Held::new(usize::MAX), 1);
         backlog.push(utterance(0, 20), Instant::now());
         let Some(Work::Recognize(_taken)) = next(&backlog) else { panic!("the first") };
         let mut given_up = Vec::new();
@@ -243,10 +246,25 @@ mod tests {
         );
     }
 
+    /// Both sides of a telephone call speak: half a minute of each was given up.
+    #[tokio::test]
+    async fn stt_backlog_keeps_a_minute_of_each_of_two_channels() {
+        let backlog = Backlog::new(&Held::new(usize::MAX), 2);
+        for start in [0, 30, 60] {
+            for track in [0, 1] {
+                let spoken = Utterance { track, ..utterance(start, 20) };
+                assert!(backlog.push(spoken, Instant::now()).is_empty(), "{start} of {track}");
+            }
+        }
+        assert!((backlog.waiting() - 60.0).abs() < 0.1, "a client is slowed down as one of one channel is");
+        let given_up = backlog.push(utterance(90, 20), Instant::now());
+        assert_eq!(given_up, [Gap { start: 0.0, end: 20.0, reason: Reason::Overloaded }]);
+    }
+
     #[tokio::test]
     async fn stt_backlog_over_the_shared_limit_drops_the_oldest() {
         let held = Held::new(30 * RATE as usize * 2);
-        let (one, two) = (Backlog::new(&held), Backlog::new(&held));
+        let (one, two) = (Backlog::new(&held, 1), Backlog::new(&held, 1));
         assert!(one.push(utterance(0, 10), Instant::now()).is_empty());
         assert!(two.push(utterance(0, 10), Instant::now()).is_empty());
         assert!(two.push(utterance(30, 10), Instant::now()).is_empty());
@@ -260,7 +278,7 @@ mod tests {
 
     #[tokio::test]
     async fn stt_backlog_reports_a_flush_after_earlier_audio() {
-        let backlog = Backlog::new(&Held::new(usize::MAX));
+        let backlog = Backlog::new(&Held::new(usize::MAX), 1);
         backlog.push(utterance(0, 1), Instant::now());
         backlog.flush();
         backlog.push(utterance(1, 1), Instant::now());

@@ -76,7 +76,8 @@ impl Engine for OpenAi {
             None => self.server.clone(),
         };
         let (events, receiver) = channel();
-        let (backlog, counter) = (Arc::new(Backlog::new(&self.held)), Counter::new(Arc::clone(&self.meter)));
+        let backlog = Arc::new(Backlog::new(&self.held, session.channels));
+        let counter = Counter::new(Arc::clone(&self.meter));
         let task = Task {
             server,
             line: self.line.clone(),

@@ -20,6 +20,8 @@ pub enum KeyRefusal {
     NoSuchPerson,
     /// As many live keys as one may have: 409.
     TooMany,
+    /// It would have stopped working already.
+    Expired,
 }
 
 impl Store {
@@ -35,6 +37,9 @@ impl Store {
     /// Stores a key that a person makes with another one.
     pub async fn add_key(&self, user: &UserId, key: &NewKey) -> Result<Result<(), KeyRefusal>, Error> {
         let (mut transaction, now) = self.db.begin_creating(&[&key.id]).await?;
+        if key.expires_at.is_some_and(|end| end <= now) {
+            return Ok(Err(KeyRefusal::Expired));
+        }
         lock_user(&mut transaction, user).await?;
         let live: i64 = sqlx::query_scalar(include_str!("../../sql/keys/count_live.sql"))
             .bind(user.as_str())

@@ -53,8 +53,7 @@ pub(crate) async fn hold(
     epoch: i64,
 ) -> Result<Result<Timestamp, LiveLost>, Error> {
     Ok(match lock(connection, user, conversation).await? {
-        Some((status, _, _)) if status != "in_progress" => Err(LiveLost::Ended),
-        Some((_, Some(newest), started_at)) if newest == epoch => Ok(started_at),
+        Some((Some(newest), started_at)) if newest == epoch => Ok(started_at),
         Some(_) => Err(LiveLost::Superseded),
         None => Err(LiveLost::Ended),
     })

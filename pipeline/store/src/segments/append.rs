@@ -44,10 +44,11 @@ impl Store {
         segments: &[Segment],
     ) -> Result<Result<i64, AppendRefusal>, Error> {
         let (mut transaction, now) = self.db.begin_creating(&[conversation.as_str()]).await?;
-        let started_at = match lock(&mut transaction, user, conversation).await? {
-            None => return Ok(Err(AppendRefusal::NoConversation)),
-            Some((status, _, started_at)) if status == "in_progress" => started_at,
-            Some(_) => return Ok(Err(AppendRefusal::NotInProgress)),
+        let Some((_, started_at)) = lock(&mut transaction, user, conversation).await? else {
+            return Ok(Err(match is_there(&mut transaction, user, conversation).await? {
+                true => AppendRefusal::NotInProgress,
+                false => AppendRefusal::NoConversation,
+            }));
         };
         let held = held(&mut transaction, user, conversation).await?;
         let ids: Vec<&str> = segments.iter().filter_map(|segment| segment.id.as_deref()).collect();
@@ -85,17 +86,29 @@ impl Store {
     }
 }
 
-/// Locks the conversation, so that its words cannot be admitted meanwhile, and answers its status, the epoch of its socket
-/// and when it began.
+/// Locks a conversation in progress, so that its words cannot be admitted meanwhile, and answers the epoch of its socket and
+/// when it began. `None`: unknown, or not in progress.
 pub(crate) async fn lock(
     connection: &mut PgConnection,
     user: &UserId,
     conversation: &ConversationId,
-) -> Result<Option<(String, Option<i64>, Timestamp)>, sqlx::Error> {
+) -> Result<Option<(Option<i64>, Timestamp)>, sqlx::Error> {
     sqlx::query_as(include_str!("../../sql/conversations/lock.sql"))
         .bind(user.as_str())
         .bind(conversation.as_str())
         .fetch_optional(connection)
+        .await
+}
+
+async fn is_there(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar(include_str!("../../sql/conversations/is_there.sql"))
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .fetch_one(connection)
         .await
 }
 

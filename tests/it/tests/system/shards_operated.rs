@@ -209,7 +209,23 @@ async fn shards_unreadable_list_parts_are_named_and_doctor_checks_each() {
         checks["checks"].as_array().expect("checks").iter().filter(|check| check["check"] == "clock");
     assert_eq!(clocks.count(), 2, "one of each server, not of each shard: {checks}");
 
+    let jobs = installation.pages(&["jobs", "list"], "jobs");
+    let job_of = |in_first: bool| {
+        let is_of =
+            |job: &&Value| users.iter().any(|user| job["user_id"] == user.id && (user.shard < 2) == in_first);
+        jobs.iter().find(is_of).and_then(|job| job["job_id"].as_str()).expect("a job of every server")
+    };
+
     installation.servers[1].down("immediate");
+
+    // Ids as narrow lists show them, without the beginning that says in which shard the job is.
+    let (here, away) = (job_of(true), job_of(false));
+    for (typed, code) in
+        [(&here[3..], Some(0)), (&here[31..], Some(0)), (&here[39..], AWAY), (&away[3..], AWAY)]
+    {
+        let shown = installation.command(&["jobs", "show", typed]);
+        assert_eq!(shown.status.code(), code, "{typed}: {shown:?}");
+    }
 
     let listed = installation.command(&["users", "list", "--json"]);
     let page: Value = serde_json::from_slice(&listed.stdout).expect("what answers is listed");

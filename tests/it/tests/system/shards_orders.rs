@@ -181,6 +181,12 @@ async fn dismiss_by_filter_goes_on_in_other_shards_where_one_goes_away_midway() 
     assert_eq!((code, &lines[..2]), (Some(69), &told[..]), "{printed}{complaint}");
     assert_eq!(lines[2..], ["dismissed: 4, refused: 0, without an answer: 2"]);
     assert!(complaint.contains("error: shard 0 of 2: "), "{complaint}");
+    let audit = shards.printed(&["audit", "list", "--action", "bulk_dismiss", "--shard", "0", "--json"]);
+    let detail = &document(&audit)["actions"][0]["detail"];
+    assert!(
+        detail.as_str().is_some_and(|words| words.ends_with(": 1 done, 0 refused, 2 without an answer")),
+        "{detail}"
+    );
     shards.run("drop trigger go_down on listen_0000.finalization_jobs").await;
     assert!(shards.printed(&dismiss).ends_with("dismissed: 2, refused: 0"), "what was left is found again");
 }

@@ -32,6 +32,10 @@ const LEAD: &str = r"(?:\b(?P<lead>by|before|until|till|no later than|at|around|
 const HOUR_WORD: &str = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve";
 /// What may follow an hour that nothing else shows to be one.
 const AFTER: &str = r"(?P<after>$|[.,;!?]+(?:\s|$)|\s+(?:on|in|this|next|sharp|today|tomorrow|tmrw|tonight|monday|tuesday|wednesday|thursday|friday|saturday|sunday|please|if|with|and|so|then|or|because|but|till|until|for|works?|suits?|ok|okay|is|would|to\s+(?:go|discuss|talk|look|see|review|plan|pick|meet|get|finish|work|do|have|sign|catch|drop|collect|start))\b)";
+/// "Three *or four* roofers": the number behind an hour, and what may follow it where it is one, too.
+static OR: LazyLock<Pattern> = LazyLock::new(|| pattern(&format!(r"^\s+or\s+(?:\d{{1,2}}|{HOUR_WORD})\b")));
+static OF_AN_HOUR: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(&format!(r"^(?:{AFTER}|[.:]\d|-?ish\b|\s*[ap]\.?m\b|\s+o'clock\b)")));
 /// Minutes after a spoken hour: "seven thirty".
 const MINUTE_WORD: &str = r"oh[\s-]five|ten|fifteen|(?:twenty|thirty|forty|fifty)(?:[\s-]five)?";
 
@@ -134,6 +138,9 @@ fn read(captures: &Captures<'_>, text: &str, reader: Reader) -> Option<Clock> {
     let whole = captures.get(0)?;
     let end = captures.name("after").map_or(whole.end(), |after| after.start());
     let lead = captures.name("lead").map(|lead| lead.as_str());
+    if lead == Some("from") && counts_things(text.get(end..)?) {
+        return None;
+    }
     let day_end = captures
         .name("name")
         .is_some_and(|name| !matches!(name.as_str(), "noon" | "midday" | "midnight" | "lunch" | "dinner"));
@@ -161,6 +168,12 @@ fn read(captures: &Captures<'_>, text: &str, reader: Reader) -> Option<Clock> {
     clock.until = until.and_then(|hour| clock.next_after(u32::try_from(hour).ok()?));
     clock.exact |= clock.at.hour() > 12 && captures.name("m").is_some() && captures["h"].len() > 1;
     Some(clock)
+}
+
+/// Whether what stands behind a number makes it one of two that count: "or four roofers".
+fn counts_things(behind: &str) -> bool {
+    let other = OR.find(behind).and_then(|other| behind.get(other.end()..));
+    other.is_some_and(|rest| !OF_AN_HOUR.is_match(rest))
 }
 
 impl Clock {

@@ -83,6 +83,13 @@ fn a_time_finds_its_day_and_a_bare_time_the_next_such_hour() {
 }
 
 #[test]
+fn a_number_of_things_is_no_hour_and_one_of_two_hours_is() {
+    let quote = "get a quote from three or four roofers by Wednesday";
+    assert_eq!(due(quote).as_deref(), Some("11-25 23:59"));
+    assert_eq!(due("be there from three or four on Wednesday").as_deref(), Some("11-25 15:00"));
+}
+
+#[test]
 fn a_date_that_is_long_past_is_dropped() {
     assert_eq!(due("sign it by November 3rd"), None);
     assert_eq!(due("sign it by November 18"), None);
