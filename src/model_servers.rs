@@ -394,9 +394,8 @@ mod tests {
     /// It said "next try in 0 s" for as long as nobody called.
     #[test]
     fn model_server_whose_wait_is_over_is_tried_by_the_next_call_of_any_process() {
-        let open = |open_for| {
-            server(Some(open_for), Some(answer(40, Some(ErrorClass::Unreachable), None)), None)
-        };
+        let open =
+            |open_for| server(Some(open_for), Some(answer(40, Some(ErrorClass::Unreachable), None)), None);
         let (_, words) = one(vec![open(120), open(0)], 0);
         let said = "; its circuit is open in 2 of 2 processes, the next call tries it";
         assert!(words.ends_with(said), "{words}");

@@ -82,7 +82,10 @@ async fn message_is_pushed_once_to_every_subscription_with_retries() {
         panic!("not a message of an app")
     };
     assert_eq!((text.as_str(), app_name.as_str()), ("hello", "Writer"));
-    assert!(world.ledger.outbox().claim_pushes(10, &policy, None).await.unwrap().claimed.is_empty(), "under way");
+    assert!(
+        world.ledger.outbox().claim_pushes(10, &policy, None).await.unwrap().claimed.is_empty(),
+        "under way"
+    );
     let retry =
         DeliveryOutcome::Retry { status: Some(500), error: "status", retry_after: None, jitter_permille: 0 };
     assert!(world.ledger.outbox().finish_push(&claimed[0], retry, &policy).await.unwrap());
@@ -118,8 +121,7 @@ async fn message_pushes_are_limited_to_four_in_flight_per_subscription() {
         assert!(matches!(send(&world.ledger, &world.bob, nth).await, Notified::Sent { pushes: 2, .. }));
     }
     let policy = PushPolicy::default();
-    let claim =
-        async || world.ledger.outbox().claim_pushes(12, &policy, None).await.unwrap().claimed;
+    let claim = async || world.ledger.outbox().claim_pushes(12, &policy, None).await.unwrap().claimed;
     assert_eq!(claim().await.len(), 8);
     assert_eq!(claim().await.len(), 0);
 }

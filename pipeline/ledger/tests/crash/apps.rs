@@ -109,7 +109,9 @@ impl CrashOperation for App {
                     AppMessage { id: &id, user, app: &app, text: "hello", key: Some(request_key(user)) };
                 ledger.outbox().send_app_message(&message).await.map(drop)
             }
-            Self::ClaimPush => ledger.outbox().claim_pushes(100, &PushPolicy::default(), None).await.map(drop),
+            Self::ClaimPush => {
+                ledger.outbox().claim_pushes(100, &PushPolicy::default(), None).await.map(drop)
+            }
             Self::FinishPush => {
                 let claimed = setup.claimed.as_ref().expect("one was claimed");
                 let done = DeliveryOutcome::Delivered { status: 200 };

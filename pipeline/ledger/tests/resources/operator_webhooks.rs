@@ -344,7 +344,8 @@ async fn recover_deliveries_leaves_out_failures_after_its_start() {
 #[tokio::test]
 async fn endpoint_that_answers_slowly_is_named_although_nothing_fails() {
     let world = World::new().await;
-    for (user, id, ms) in [(&world.ann, "slow", 4_000), (&world.ann, "fast", 90), (&world.bob, "off", 9_000)] {
+    for (user, id, ms) in [(&world.ann, "slow", 4_000), (&world.ann, "fast", 90), (&world.bob, "off", 9_000)]
+    {
         world.endpoint(user, id).await;
         world.pending(user, id, 3).await;
         world

@@ -261,7 +261,8 @@ pub(crate) fn reminder(push: &ClaimedPush) -> (&str, &str, Timestamp) {
 
 /// Claims all pushes; returns the two of Ann'subscription_s `subscription_s`.
 async fn claim_of_s(world: &World) -> Vec<ClaimedPush> {
-    let mut claimed = world.ledger.outbox().claim_pushes(9, &PushPolicy::default(), None).await.unwrap().claimed;
+    let mut claimed =
+        world.ledger.outbox().claim_pushes(9, &PushPolicy::default(), None).await.unwrap().claimed;
     claimed.retain(|push| push.user_id == world.ann && push.subscription_id == "s");
     assert_eq!(claimed.len(), 2);
     claimed
