@@ -388,17 +388,10 @@ mod tests {
         let open = server(Some(12), Some(away), Some(answer(1, None, None)));
         let said = "fails (HTTP 503), 40 s ago; its circuit is open in 1 of 2 processes, the first call in 12 s or later tries it; \
                     1 job waits for it";
-        assert_eq!(one(vec![open, server(None, None, None)], 1), (Standing::Away, said.to_owned()));
-    }
-
-    /// It said "next try in 0 s" for as long as nobody called.
-    #[test]
-    fn model_server_whose_wait_is_over_is_tried_by_the_next_call_of_any_process() {
-        let open =
-            |open_for| server(Some(open_for), Some(answer(40, Some(ErrorClass::Unreachable), None)), None);
-        let (_, words) = one(vec![open(120), open(0)], 0);
-        let said = "; its circuit is open in 2 of 2 processes, the next call tries it";
-        assert!(words.ends_with(said), "{words}");
+        assert_eq!(one(vec![open.clone(), server(None, None, None)], 1), (Standing::Away, said.to_owned()));
+        // It said "next try in 0 s" for as long as nobody called.
+        let (_, words) = one(vec![open.clone(), ModelServer { open_for: Some(0), ..open }], 0);
+        assert!(words.ends_with("circuit is open in 2 of 2 processes, the next call tries it"), "{words}");
     }
 
     #[test]
