@@ -349,6 +349,7 @@ async fn endpoint_that_answers_slowly_is_named_although_nothing_fails() {
         world.endpoint(user, id).await;
         world.pending(user, id, 3).await;
         world
+            .database
             .run(&format!(
                 "update webhook_deliveries set status = 'delivered', next_at = null, finished_at = now(), tries = 2, \
                      history = '[{{\"try\": 1, \"at\": \"2026-11-21T09:00:02Z\", \"error\": \"timeout\", \"ms\": 15000}}, \

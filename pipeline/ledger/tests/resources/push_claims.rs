@@ -55,6 +55,7 @@ async fn push_with_an_outdated_due_date_is_cancelled() {
 /// Copies Ann's `d_0` of `s` `many` times to each of her subscriptions `of` (an array); then these copies are as `state` says.
 async fn copies(world: &World, of: &str, many: usize, state: &str) {
     world
+        .database
         .run(&format!(
             "insert into push_subscriptions (user_id, subscription_id, kind, url) \
                  select 'ann', unnest({of}), 'webhook', 'https://example.com' on conflict do nothing; \

@@ -225,7 +225,7 @@ async fn push_claimed_by_another_process_counts_against_its_subscriptions_limit(
     let mut claimed: Vec<_> =
         claiming.await.unwrap().into_iter().map(|push| (push.user_id, push.subscription_id)).collect();
     claimed.sort();
-    assert_eq!(claimed, [(world.ann, "r".to_owned()), (world.bob, "s".to_owned())]);
+    assert_eq!(claimed, [(world.ann.clone(), "r".to_owned()), (world.bob.clone(), "s".to_owned())]);
 }
 
 #[tokio::test]
