@@ -220,13 +220,18 @@ fn summary(kind: ServerKind, engine: &str, servers: &[&ModelServer], waiting: i6
     if last.is_some_and(is_without_list) {
         words.push_str("; the next call shows whether it takes the key");
     }
-    if let Some(longest) = open.iter().max() {
+    if let Some(soonest) = open.iter().min() {
         let of = if servers.len() == 1 {
             String::new()
         } else {
             format!(" in {} of {} processes", open.len(), servers.len())
         };
-        words.push_str(&format!("; its circuit is open{of}, next try in {longest} s at the latest"));
+        // Nothing is tried by itself: the first call after the wait is.
+        let next = match soonest {
+            0 => "the next call tries it".to_owned(),
+            wait => format!("the first call in {wait} s or later tries it"),
+        };
+        words.push_str(&format!("; its circuit is open{of}, {next}"));
     }
     match waiting {
         0 => {}
@@ -381,9 +386,12 @@ mod tests {
     fn model_server_open_circuit_outweighs_a_model_list() {
         let away = answer(40, Some(ErrorClass::ServerError), Some(503));
         let open = server(Some(12), Some(away), Some(answer(1, None, None)));
-        let said = "fails (HTTP 503), 40 s ago; its circuit is open in 1 of 2 processes, next try in 12 s at the latest; \
+        let said = "fails (HTTP 503), 40 s ago; its circuit is open in 1 of 2 processes, the first call in 12 s or later tries it; \
                     1 job waits for it";
-        assert_eq!(one(vec![open, server(None, None, None)], 1), (Standing::Away, said.to_owned()));
+        assert_eq!(one(vec![open.clone(), server(None, None, None)], 1), (Standing::Away, said.to_owned()));
+        // It said "next try in 0 s" for as long as nobody called.
+        let (_, words) = one(vec![open.clone(), ModelServer { open_for: Some(0), ..open }], 0);
+        assert!(words.ends_with("circuit is open in 2 of 2 processes, the next call tries it"), "{words}");
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub(crate) struct Webhooks {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// List endpoints that fail or were disabled for it; with --user, all of that user's.
+    /// List endpoints that fail, were disabled for it or are slow; with --user, all of that user's.
     List {
         /// Id of the user.
         #[arg(long, value_name = "ID")]
@@ -151,7 +151,7 @@ async fn list(
     if views.is_empty() {
         let words = match user {
             Some(_) => "the person has no endpoints",
-            None => "no endpoint fails, and none was disabled because it did",
+            None => "no endpoint fails or is slow, and none was disabled because it failed",
         };
         note!("{words}");
         return found.complete();
@@ -166,6 +166,7 @@ async fn list(
             view.consecutive_failures.to_string(),
             view.failing_since.map(|since| ago(since, now)).unwrap_or_default(),
             view.waiting.to_string(),
+            view.try_ms.map(try_seconds).unwrap_or_default(),
         ]
     });
     table::print(&COLUMNS, rows.collect())?;
@@ -174,7 +175,7 @@ async fn list(
 }
 
 /// The endpoint, its user and its state; the host's name is the user's own text.
-pub(crate) const COLUMNS: [Column; 7] = [
+pub(crate) const COLUMNS: [Column; 8] = [
     id("endpoint", 0),
     id("user", 1),
     text("host", 3),
@@ -182,7 +183,13 @@ pub(crate) const COLUMNS: [Column; 7] = [
     number("failures", 6),
     word("for", 5),
     number("waiting", 4),
+    number("try", 7),
 ];
+
+/// How long a try takes.
+pub(crate) fn try_seconds(ms: i64) -> String {
+    format!("{:.1} s", ms as f64 / 1_000.0)
+}
 
 /// What was sent to it.
 pub(crate) const DELIVERIES: [Column; 7] = [
@@ -227,6 +234,7 @@ async fn show(operations: &Operations, which: &Which, limit: i64, as_json: bool)
         ("failing since", moment(view.failing_since)),
         ("last success", moment(view.last_success_at)),
         ("waiting", view.waiting.to_string()),
+        ("a try takes", view.try_ms.map_or("unknown".to_owned(), try_seconds)),
     ] {
         field(name, &value)?;
     }
@@ -293,6 +301,7 @@ fn state(view: &EndpointView) -> String {
     match (&view.disabled_reason, view.failing_since) {
         (Some(reason), _) => format!("disabled: {reason}"),
         (None, Some(_)) => "failing".to_owned(),
+        (None, None) if view.is_slow() => "slow".to_owned(),
         (None, None) => "enabled".to_owned(),
     }
 }
@@ -301,7 +310,8 @@ fn to_json(view: &EndpointView) -> Value {
     json!({ "endpoint": view.endpoint_id, "user_id": view.user_id, "host": view.host, "enabled": view.enabled,
         "disabled_reason": view.disabled_reason, "failing_since": view.failing_since.map(time),
         "consecutive_failures": view.consecutive_failures, "open_until": view.open_until.map(time),
-        "last_success_at": view.last_success_at.map(time), "waiting": view.waiting })
+        "last_success_at": view.last_success_at.map(time), "waiting": view.waiting,
+        "try_ms": view.try_ms })
 }
 
 fn delivery_json(delivery: &outbox::DeliveryView) -> Value {
@@ -311,5 +321,6 @@ fn delivery_json(delivery: &outbox::DeliveryView) -> Value {
         "finished_at": delivery.finished_at.map(time),
         "history": delivery.history.iter().map(|tried| json!({
             "try": tried.number, "at": time(tried.at), "status": tried.status, "error": tried.error,
+            "ms": tried.millis,
         })).collect::<Vec<_>>() })
 }

@@ -22,7 +22,10 @@ use super::{
     visitor::Visitor,
     words::{Moment, query},
 };
-use crate::{commands::times::age, lists};
+use crate::{
+    commands::{times::age, webhooks::try_seconds},
+    lists,
+};
 
 /// Rows of each table.
 const PAGE: i64 = 50;
@@ -87,6 +90,8 @@ pub(super) struct Endpoint {
     pub(super) breaker: Option<Moment>,
     pub(super) last_success: Option<Moment>,
     pub(super) waiting: String,
+    /// How long a try takes.
+    pub(super) a_try: String,
 }
 
 struct Lost {
@@ -141,6 +146,7 @@ pub(super) fn endpoint(view: &EndpointView, now: Timestamp) -> Endpoint {
     let (state, words) = match (&view.disabled_reason, view.failing_since) {
         (Some(reason), _) => ("dead_letter", format!("disabled: {reason}")),
         (None, Some(_)) => ("blocked_byok", "failing".to_owned()),
+        (None, None) if view.is_slow() => ("leased", "slow".to_owned()),
         (None, None) => ("completed", "enabled".to_owned()),
     };
     Endpoint {
@@ -158,6 +164,7 @@ pub(super) fn endpoint(view: &EndpointView, now: Timestamp) -> Endpoint {
         last_success: view.last_success_at.map(|at| Moment::new(at, now)),
         // Counting stops there.
         waiting: if view.waiting >= 1_000 { "1,000 or more".to_owned() } else { view.waiting.to_string() },
+        a_try: view.try_ms.map_or("unknown".to_owned(), try_seconds),
     }
 }
 

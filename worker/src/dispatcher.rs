@@ -105,6 +105,7 @@ impl<E: Outbound> Dispatcher<E> {
                 Ok(claimed) => {
                     back_off.reset();
                     let nothing_due = claimed.is_empty();
+                    slots.note_turns(claimed.iter().map(|one| E::of(one).0));
                     for one in claimed {
                         let slot = free.split(1);
                         tracker.spawn(self.clone().try_in_slot(one, slot, slots.clone()));

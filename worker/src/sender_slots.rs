@@ -3,10 +3,11 @@
 //! A try holds one of few slots while it is young. One that waits longer for its receiver steps aside into a much
 //! larger waiting room: silence costs no more than memory, and must not cost those who answer their turn. However
 //! many endpoints are silent, a slot is theirs for [`YOUNG`] at a time: where the room is full, one that waits is ended. Of slots
-//! and waiting room together, a claim leaves as much free as any one user holds ([`SenderLoad`]).
+//! and waiting room together, a claim leaves as much free as any one user holds ([`SenderLoad`]), and where many users want
+//! slots they take turns.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
     time::Duration,
 };
@@ -25,6 +26,9 @@ const WAITING_ROOM: usize = 240;
 /// A receiver that lives has answered by then.
 pub(crate) const YOUNG: Duration = Duration::from_millis(500);
 
+/// How many users are remembered to have had their turn; then the next one begins.
+const TURNS_KEPT: usize = 1_000;
+
 /// The slots of one kind of dispatcher in one process.
 #[derive(Clone)]
 pub(crate) struct SenderSlots {
@@ -32,6 +36,8 @@ pub(crate) struct SenderSlots {
     waiting: Arc<Mutex<WaitingRoom>>,
     /// (young tries, all tries) under way, by user.
     users: Arc<Mutex<HashMap<String, (usize, usize)>>>,
+    /// Users who had their turn.
+    had_turn: Arc<Mutex<HashSet<String>>>,
 }
 
 /// The tries that wait for a silent receiver, in the order in which they came.
@@ -115,7 +121,12 @@ impl Drop for Counted {
 
 impl SenderSlots {
     pub(crate) fn new() -> Self {
-        Self { young: Arc::new(Semaphore::new(SLOTS)), waiting: Arc::default(), users: Arc::default() }
+        Self {
+            young: Arc::new(Semaphore::new(SLOTS)),
+            waiting: Arc::default(),
+            users: Arc::default(),
+            had_turn: Arc::default(),
+        }
     }
 
     /// Counts a try of `user`'s, from its claim on.
@@ -125,12 +136,23 @@ impl SenderSlots {
         counted
     }
 
-    /// What is under way, and what is free while the caller holds `free`.
+    /// What is under way, and what is free while the caller holds `free`. Turns count while there are no more free slots than
+    /// users: before, everybody comes to a share.
     pub(crate) fn load(&self, free: &OwnedSemaphorePermit) -> SenderLoad {
-        let users = self.users.lock().clone();
+        let (users, free) = (self.users.lock().clone(), free.num_permits());
         let under_way: usize = users.values().map(|(_, all)| all).sum();
         let free_in_all = (SLOTS + WAITING_ROOM).saturating_sub(under_way);
-        SenderLoad { free: free.num_permits(), free_in_all, users }
+        let had_turn = if free > users.len() { HashSet::new() } else { self.had_turn.lock().clone() };
+        SenderLoad { free, free_in_all, users, had_turn }
+    }
+
+    /// Notes that a claim was dealt to `users`: where one of them had a turn already, nobody else waits for one, and the next begins.
+    pub(crate) fn note_turns<'a>(&self, users: impl Iterator<Item = &'a UserId> + Clone) {
+        let mut had_turn = self.had_turn.lock();
+        if had_turn.len() >= TURNS_KEPT || users.clone().any(|user| had_turn.contains(user.as_str())) {
+            had_turn.clear();
+        }
+        had_turn.extend(users.map(|user| user.as_str().to_owned()));
     }
 
     /// Waits for one free slot and gathers all that are free by then.
@@ -237,6 +259,30 @@ mod tests {
         drop(free);
         assert_eq!(slots.hold(slots.count(&ann()), slot, &ReceiverWait::default(), async { 7 }).await, 7);
         assert_eq!(slots.young.available_permits(), SLOTS);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn sender_slots_remember_turns_while_they_are_scarce_until_all_have_had_one() {
+        let slots = SenderSlots::new();
+        let [ann, bob] = ["ann", "bob"].map(UserId::new);
+        let had_turn = |slots: &SenderSlots, free: &OwnedSemaphorePermit| {
+            let mut users = slots.load(free).had_turn.into_iter().collect::<Vec<_>>();
+            users.sort_unstable();
+            users
+        };
+        let mut free = slots.free().await.unwrap();
+        slots.note_turns([&ann, &ann].into_iter());
+        assert_eq!(had_turn(&slots, &free), [] as [&str; 0], "all slots are free");
+        let (_counted, _held) = (slots.count(&ann), free.split(SLOTS - 1));
+        assert_eq!(had_turn(&slots, &free), ["ann"]);
+        slots.note_turns(std::iter::once(&bob));
+        assert_eq!(had_turn(&slots, &free), ["ann", "bob"]);
+        slots.note_turns(std::iter::once(&bob));
+        assert_eq!(had_turn(&slots, &free), ["bob"], "bob had another: nobody waited for the first");
+        let many: Vec<UserId> = (0..TURNS_KEPT).map(|n| UserId::new(n.to_string())).collect();
+        slots.note_turns(many.iter());
+        slots.note_turns(std::iter::once(&ann));
+        assert_eq!(had_turn(&slots, &free), ["ann"], "what is remembered is bounded");
     }
 
     /// Lets tries of `users` grow old, one after the other; each ends when its wait is ended.

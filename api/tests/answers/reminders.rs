@@ -26,8 +26,8 @@ async fn patch(bench: &Bench, id: &str, body: Value) {
 
 /// The pushes that are due now, as (text, time); marks them as sent.
 async fn sent(bench: &Bench) -> Vec<(String, String)> {
-    let policy = PushPolicy { per_person: 100, ..PushPolicy::default() };
-    let pushes = bench.ledger.outbox().claim_pushes(100, &policy).await.unwrap().claimed;
+    let policy = PushPolicy { per_subscription: 100, ..PushPolicy::default() };
+    let pushes = bench.ledger.outbox().claim_pushes(100, &policy, None).await.unwrap().claimed;
     for push in &pushes {
         let delivered = DeliveryOutcome::Delivered { status: 201 };
         assert!(bench.ledger.outbox().finish_push(push, delivered, &policy).await.unwrap());

@@ -12,7 +12,6 @@ use outbox::{
     endpoints::row,
 };
 use records::UserId;
-use sqlx::{Postgres, QueryBuilder};
 
 use crate::Operations;
 
@@ -38,6 +37,18 @@ pub struct EndpointView {
     pub updated_at: Timestamp,
     /// Deliveries that wait for it, counted to 1,000.
     pub waiting: i64,
+    /// Milliseconds that a try takes, from its claim to its end: the average of the newest. `None`: nothing is known of it.
+    pub try_ms: Option<i64>,
+}
+
+/// Endpoints whose tries take as long are named as slow, in milliseconds.
+const SLOW: i64 = 2_000;
+
+impl EndpointView {
+    /// It takes what it is sent, and takes long.
+    pub fn is_slow(&self) -> bool {
+        self.enabled && self.failing_since.is_none() && self.try_ms.is_some_and(|ms| ms >= SLOW)
+    }
 }
 
 /// A delivery that was given up.
@@ -90,33 +101,21 @@ fn host(url: &str) -> String {
 }
 
 impl Operations {
-    /// Endpoints: a person's, or those of everybody that fail or were disabled because they did; newest change first. What
-    /// its owner switched off is no matter of an operator's: it is a person's alone.
+    /// Endpoints: a person's, or those of everybody that fail, were disabled because they did, or are slow; newest change first.
+    /// What its owner switched off is no matter of an operator's: it is a person's alone.
     pub async fn endpoint_views(
         &self,
         user: Option<&UserId>,
         endpoint: Option<&str>,
         limit: i64,
     ) -> Result<Vec<EndpointView>, Error> {
-        let (mut transaction, _) = self.db.begin().await?;
-        let mut query: QueryBuilder<Postgres> = QueryBuilder::new(
-            "select user_id, endpoint_id, url, enabled, disabled_reason, failing_since, consecutive_failures, \
-                 open_until, last_success_at, updated_at, \
-                 (select count(*) from (select from webhook_deliveries d where d.user_id = e.user_id \
-                     and d.endpoint_id = e.endpoint_id and d.status in ('pending', 'sending') limit 1000) w) as waiting \
-             from webhook_endpoints e where ",
-        );
-        match user {
-            Some(user) => query.push("user_id = ").push_bind(user.as_str().to_owned()),
-            None => query.push(
-                "(not enabled or failing_since is not null) and disabled_reason is distinct from 'by_owner'",
-            ),
-        };
-        if let Some(endpoint) = endpoint {
-            query.push(" and endpoint_id = ").push_bind(endpoint.to_owned());
-        }
-        query.push(" order by updated_at desc limit ").push_bind(limit);
-        Ok(query.build_query_as().fetch_all(&mut *transaction).await?)
+        Ok(sqlx::query_as(include_str!("../sql/webhooks/endpoints.sql"))
+            .bind(user.map(UserId::as_str))
+            .bind(endpoint)
+            .bind(limit)
+            .bind(SLOW as f64)
+            .fetch_all(self.db.pool())
+            .await?)
     }
 
     /// Deliveries that were given up, a person's or everybody's, newest first; a page behind (finished_at, delivery id).

@@ -8,16 +8,15 @@ use secrecy::SecretString;
 use trace::TraceContext;
 
 mod claim;
-mod fair;
 mod finish;
 pub mod forget;
+mod gates;
 mod health;
 mod history;
 mod read;
 pub mod recover;
 pub mod waiting;
 
-pub use fair::SenderLoad;
 use history::History;
 pub use history::{DeliveryTry, TRIES_KEPT};
 pub use read::{Redelivery, TestRefusal, make_due, share_endpoint};

@@ -10,6 +10,7 @@ mod audio_webhooks;
 mod chat;
 pub mod deliveries;
 pub mod endpoints;
+mod fair;
 mod health;
 mod pushes;
 pub mod reminders;
@@ -22,10 +23,11 @@ use db::Db;
 pub use audio_webhooks::{AudioOutcome, AudioReceiver, AudioWebhook, NewAudioWebhook};
 pub use chat::{AppMessage, MESSAGES_PER_HOUR, Notified, SentThisHour};
 pub use deliveries::{
-    ClaimedDelivery, Claims, DeliveryPage, DeliveryPolicy, DeliveryTry, DeliveryView, Redelivery, SenderLoad,
-    TRIES_KEPT, TestRefusal,
+    ClaimedDelivery, Claims, DeliveryPage, DeliveryPolicy, DeliveryTry, DeliveryView, Redelivery, TRIES_KEPT,
+    TestRefusal,
 };
 pub use endpoints::{Endpoint, EndpointChange, EndpointChangeRefusal, EndpointRefusal, NewEndpoint};
+pub use fair::SenderLoad;
 pub use pushes::{ClaimedPush, PushPolicy, Pushed};
 pub use reminders::Notice;
 pub use subscriptions::{NewSubscription, Subscription, SubscriptionKind, TooManySubscriptions};

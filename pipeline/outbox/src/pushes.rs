@@ -19,8 +19,8 @@ pub struct PushPolicy {
     pub schedule: Vec<Duration>,
     /// How long a try may be under way before another process may take it: longer than a try's own limit.
     pub sending: Duration,
-    /// Tries under way at once per user: one user's dead receivers slow no other user.
-    pub per_person: usize,
+    /// Tries under way at once per subscription, across processes: one that hangs slows no other.
+    pub per_subscription: i64,
     /// Nothing but failures for this long removes the subscription.
     pub remove_after: Duration,
 }
@@ -30,7 +30,7 @@ impl Default for PushPolicy {
         Self {
             schedule: [5, 30, 300, 1_800, 7_200].into_iter().map(Duration::from_secs).collect(),
             sending: Duration::from_secs(30),
-            per_person: 4,
+            per_subscription: 4,
             remove_after: Duration::from_secs(5 * 86_400),
         }
     }
@@ -86,11 +86,11 @@ pub struct ClaimedPush {
 
 impl Outbox {
     /// How long until a reminder fires or a push can be claimed (also a dead sender's `until`), measured now; `None`: nothing
-    /// waits. What waits for a user who has enough under way counts when one of these tries ends: that wakes the sender
-    /// of this process.
+    /// waits. What waits for a subscription that has enough under way counts when one of these tries ends: that wakes the
+    /// sender of this process.
     pub async fn next_push_in(&self, policy: &PushPolicy) -> Result<Option<Duration>, Error> {
         let seconds: Option<f64> = sqlx::query_scalar(include_str!("../sql/pushes/next_in.sql"))
-            .bind(i64::try_from(policy.per_person).unwrap_or(i64::MAX))
+            .bind(policy.per_subscription)
             .fetch_one(self.db.pool())
             .await?;
         Ok(seconds.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default()))

@@ -105,6 +105,10 @@ impl AudioTap {
 
 impl Drop for AudioTap {
     fn drop(&mut self) {
+        // Less than a request: a session that was too short to lose one has lost it all the same.
+        if self.lost > 0 {
+            self.line.shared.metrics.count_dropped_audio("memory");
+        }
         if let Some(chunk) = self.gathered.take().filter(|chunk| !chunk.bytes.is_empty()) {
             self.line.push(chunk);
         }

@@ -40,11 +40,10 @@ impl Outbound for Pushes {
         traces::push(push)
     }
 
-    /// Pushes under way are bounded by user already (`PushPolicy::per_person`).
-    async fn claim(&self, limit: i64, _: SenderLoad) -> Result<Vec<ClaimedPush>, Error> {
+    async fn claim(&self, limit: i64, load: SenderLoad) -> Result<Vec<ClaimedPush>, Error> {
         let (ledger, policy) = (&self.shared.ledger, &self.shared.settings.pushes);
         ledger.db().in_time(ledger.outbox().fire_reminders(FIRED_AT_ONCE)).await?;
-        let claims = ledger.db().in_time(ledger.outbox().claim_pushes(limit, policy)).await?;
+        let claims = ledger.db().in_time(ledger.outbox().claim_pushes(limit, policy, Some(load))).await?;
         self.shared.metrics.count_pushes(outcome::GIVEN_UP, claims.given_up);
         Ok(claims.claimed)
     }

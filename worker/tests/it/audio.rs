@@ -205,9 +205,11 @@ async fn audio_webhook_over_the_memory_limit_is_dropped_and_counted() {
     // What is being sent takes 2,000 bytes.
     (0..2).for_each(|_| tap.hear(&[1; RATE as usize]));
     assert_eq!(world.dropped("memory"), 2);
+    tap.hear(&[1; 900]);
     tap.hear(&[2; 100]);
     receiver.wake();
     drop(tap);
+    assert_eq!(world.dropped("memory"), 3, "with what is less than a request");
     world.sent().await;
     assert_eq!(receiver.next().await.body.len(), 200, "and what fits is sent");
 }

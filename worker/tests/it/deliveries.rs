@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 use worker::{Ended, Settings};
 
 use crate::{
-    bench::{Bench, PanickingRender, Working, slots, work, work_with},
+    bench::{Bench, PanickingRender, Working, slots, until, work, work_with},
     engines::Script,
     receiver::Receiver,
 };
@@ -299,10 +299,10 @@ async fn disabled_apps_get_no_deliveries_and_user_webhooks_do() {
     assert_eq!(statuses().await, ["delivered", "cancelled"], "what was cancelled is not sent later");
 }
 
-/// The URL of a receiver that answers 200, after ten seconds.
-async fn slow() -> String {
-    let answer = || async {
-        tokio::time::sleep(Duration::from_secs(10)).await;
+/// The URL of a receiver that answers 200, after a while.
+async fn answering_after(wait: Duration) -> String {
+    let answer = move || async move {
+        tokio::time::sleep(wait).await;
         StatusCode::OK
     };
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -314,7 +314,7 @@ async fn slow() -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_receivers_of_four_users_do_not_delay_another() {
     let mut bench = Bench::new().await;
-    let url = slow().await;
+    let url = answering_after(Duration::from_secs(10)).await;
     let kim = bench.user.clone();
     for user in ["a", "b", "c", "d"] {
         bench.user = UserId::new(user);
@@ -344,6 +344,37 @@ async fn slow_receivers_of_four_users_do_not_delay_another() {
     }
     println!("the longest took {longest:?}");
     assert!(longest < Duration::from_secs(2), "{longest:?}");
+    working.hard.cancel();
+}
+
+/// More users than there are slots, each with a backlog for a receiver that answers before its tries grow old.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn backlogs_of_more_users_than_slots_do_not_delay_another() {
+    let mut bench = Bench::new().await;
+    let url = answering_after(Duration::from_millis(300)).await;
+    let kim = bench.user.clone();
+    for number in 0..20 {
+        bench.user = UserId::new(format!("user {number}"));
+        assert!(bench.ledger.store().create_user(&bench.user, &UserChange::default()).await.unwrap());
+        bench.endpoint("slow", &url).await;
+    }
+    let backlog = "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, occurred_at) \
+        select user_id, endpoint_id, n, 'webhook.test', 'pending', now(), now() \
+        from webhook_endpoints, generate_series(1, 60) n";
+    bench.database.run(backlog).await;
+    let mut alive = Receiver::answering(&[]).await;
+    bench.user = kim;
+    bench.endpoint("alive", &alive.url).await;
+    let working = work(bench.ledger.clone(), &Script::open(), slots(1));
+    let none = "listen_webhook_deliveries_total{outcome=\"delivered\"} 0\n";
+    until(|| !working.metrics().contains(none), "nothing is delivered").await;
+    // The backlogs take 20 seconds and more.
+    for number in 0..3 {
+        let (written, id) = (Instant::now(), format!("alive {number}"));
+        bench.test_delivery("alive", &id).await;
+        assert_eq!(alive.next().await.header("webhook-id"), id);
+        assert!(written.elapsed() < Duration::from_secs(3), "{:?}", written.elapsed());
+    }
     working.hard.cancel();
 }
 

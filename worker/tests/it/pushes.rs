@@ -1,8 +1,13 @@
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use axum::http::StatusCode;
+use ledger::NewActionItem;
 use outbox::{NewSubscription, PushPolicy, SubscriptionKind};
 use outside::Vapid;
+use records::ActionItemId;
 use secrecy::SecretString;
 use worker::{Ended, Settings};
 
@@ -95,6 +100,39 @@ async fn push_webhook_answering_404_is_kept() {
     hook.next().await;
     working.stop().await;
     assert_eq!(bench.ledger.outbox().subscriptions(&bench.user).await.unwrap().len(), 1);
+}
+
+/// An item with a due date: a push to each subscription that there is.
+async fn item_with_a_date(bench: &Bench, id: &str) {
+    let due_at = Some(bench.ledger.db().now().await.unwrap() + chrono::TimeDelta::days(1));
+    let item = NewActionItem {
+        id: ActionItemId::new(id),
+        description: "Call Tom".to_owned(),
+        completed: false,
+        due_at,
+    };
+    bench.ledger.create_action_items(&bench.user, &[item]).await.unwrap();
+}
+
+#[tokio::test]
+async fn silent_receivers_do_not_hold_back_pushes_to_another_of_their_user() {
+    let bench = Bench::new().await;
+    let mut silent = Receiver::silent().await;
+    for path in ["1", "2", "3", "4", "5", "6"] {
+        subscribe(&bench, SubscriptionKind::Webhook, &format!("{}?{path}", silent.url)).await;
+    }
+    let working = work(bench.ledger.clone(), &Script::open(), slots(1));
+    item_with_a_date(&bench, "first").await;
+    for _ in 0..6 {
+        silent.next().await;
+    }
+    let mut alive = Receiver::answering(&[]).await;
+    subscribe(&bench, SubscriptionKind::Webhook, &alive.url).await;
+    let written = Instant::now();
+    item_with_a_date(&bench, "second").await;
+    alive.next().await;
+    assert!(written.elapsed() < Duration::from_secs(5), "{:?}", written.elapsed());
+    working.hard.cancel();
 }
 
 #[tokio::test]

@@ -76,13 +76,16 @@ async fn message_is_pushed_once_to_every_subscription_with_retries() {
     }
     assert!(matches!(send(&world.ledger, &world.bob, 1).await, Notified::Sent { pushes: 2, .. }));
     let policy = PushPolicy::default();
-    let claimed = world.ledger.outbox().claim_pushes(10, &policy).await.unwrap().claimed;
+    let claimed = world.ledger.outbox().claim_pushes(10, &policy, None).await.unwrap().claimed;
     assert_eq!(claimed.len(), 2);
     let Pushed::Message { text, app_name, .. } = &claimed[0].pushed else {
         panic!("not a message of an app")
     };
     assert_eq!((text.as_str(), app_name.as_str()), ("hello", "Writer"));
-    assert!(world.ledger.outbox().claim_pushes(10, &policy).await.unwrap().claimed.is_empty(), "under way");
+    assert!(
+        world.ledger.outbox().claim_pushes(10, &policy, None).await.unwrap().claimed.is_empty(),
+        "under way"
+    );
     let retry =
         DeliveryOutcome::Retry { status: Some(500), error: "status", retry_after: None, jitter_permille: 0 };
     assert!(world.ledger.outbox().finish_push(&claimed[0], retry, &policy).await.unwrap());
@@ -90,7 +93,7 @@ async fn message_is_pushed_once_to_every_subscription_with_retries() {
     assert!(world.ledger.outbox().finish_push(&claimed[1], done, &policy).await.unwrap());
     assert!(world.ledger.outbox().finish_push(&claimed[1], done, &policy).await.unwrap(), "recorded once");
     world.run("update push_deliveries set next_at = clock_timestamp() where status = 'pending'").await;
-    let again = world.ledger.outbox().claim_pushes(10, &policy).await.unwrap().claimed;
+    let again = world.ledger.outbox().claim_pushes(10, &policy, None).await.unwrap().claimed;
     assert_eq!(again.len(), 1);
     assert_eq!(
         (again[0].subscription_id.as_str(), again[0].try_number),
@@ -98,7 +101,7 @@ async fn message_is_pushed_once_to_every_subscription_with_retries() {
     );
     // The push of a dead sender is due again, and its late outcome is refused.
     world.run("update push_deliveries set sending_until = clock_timestamp() where status = 'sending'").await;
-    let taken_over = world.ledger.outbox().claim_pushes(10, &policy).await.unwrap().claimed;
+    let taken_over = world.ledger.outbox().claim_pushes(10, &policy, None).await.unwrap().claimed;
     assert_eq!(taken_over.len(), 1);
     assert!(!world.ledger.outbox().finish_push(&again[0], done, &policy).await.unwrap());
     assert!(world.ledger.outbox().finish_push(&taken_over[0], DeliveryOutcome::Gone, &policy).await.unwrap());
@@ -106,18 +109,21 @@ async fn message_is_pushed_once_to_every_subscription_with_retries() {
 }
 
 #[tokio::test]
-async fn message_pushes_are_limited_to_four_in_flight_per_user() {
+async fn message_pushes_are_limited_to_four_in_flight_per_subscription() {
     let world = World::new().await;
     world.app().await;
-    for host in 0..6 {
+    for host in 0..2 {
         let new =
             NewSubscription { kind: SubscriptionKind::Webhook, url: format!("https://{host}.example/") };
         world.ledger.outbox().subscribe(&world.bob, &new).await.unwrap().unwrap();
     }
-    send(&world.ledger, &world.bob, 1).await;
+    for nth in 0..6 {
+        assert!(matches!(send(&world.ledger, &world.bob, nth).await, Notified::Sent { pushes: 2, .. }));
+    }
     let policy = PushPolicy::default();
-    assert_eq!(world.ledger.outbox().claim_pushes(10, &policy).await.unwrap().claimed.len(), 4);
-    assert_eq!(world.ledger.outbox().claim_pushes(10, &policy).await.unwrap().claimed.len(), 0);
+    let claim = async || world.ledger.outbox().claim_pushes(12, &policy, None).await.unwrap().claimed;
+    assert_eq!(claim().await.len(), 8);
+    assert_eq!(claim().await.len(), 0);
 }
 
 /// `cargo test -p ledger --test apps -- --ignored --nocapture messages_a_second`

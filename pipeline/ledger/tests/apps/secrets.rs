@@ -101,7 +101,7 @@ async fn deliveries_and_pushes_wait_without_a_try_for_the_key_of_their_secret() 
     let claim = async |keys: &str| {
         let ledger = process(&world.database, secrets(keys));
         let deliveries = ledger.outbox().claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap();
-        let pushes = ledger.outbox().claim_pushes(9, &PushPolicy::default()).await.unwrap();
+        let pushes = ledger.outbox().claim_pushes(9, &PushPolicy::default(), None).await.unwrap();
         let tries = deliveries.claimed.iter().map(|one| one.try_number);
         tries.chain(pushes.claimed.iter().map(|one| one.try_number)).collect::<Vec<_>>()
     };
@@ -172,7 +172,7 @@ async fn web_push_claim_decrypts_its_secret() {
         key: None,
     };
     world.ledger.outbox().send_app_message(&message).await.unwrap();
-    let claimed = world.ledger.outbox().claim_pushes(10, &PushPolicy::default()).await.unwrap().claimed;
+    let claimed = world.ledger.outbox().claim_pushes(10, &PushPolicy::default(), None).await.unwrap().claimed;
     let SubscriptionKind::WebPush { auth, .. } = &claimed[0].kind else { panic!("{claimed:?}") };
     assert_eq!(auth.expose_secret(), "BTBZMqHH6r4Tts7J_aSIgg");
 }

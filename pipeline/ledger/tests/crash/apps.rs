@@ -74,7 +74,7 @@ impl CrashOperation for App {
         }
         if self == Self::FinishPush {
             let mut claimed =
-                ledger.outbox().claim_pushes(100, &PushPolicy::default()).await.unwrap().claimed;
+                ledger.outbox().claim_pushes(100, &PushPolicy::default(), None).await.unwrap().claimed;
             let own = claimed.iter().position(|push| push.user_id == setup.user).expect("one is due");
             setup.claimed = Some(claimed.swap_remove(own));
         }
@@ -109,7 +109,9 @@ impl CrashOperation for App {
                     AppMessage { id: &id, user, app: &app, text: "hello", key: Some(request_key(user)) };
                 ledger.outbox().send_app_message(&message).await.map(drop)
             }
-            Self::ClaimPush => ledger.outbox().claim_pushes(100, &PushPolicy::default()).await.map(drop),
+            Self::ClaimPush => {
+                ledger.outbox().claim_pushes(100, &PushPolicy::default(), None).await.map(drop)
+            }
             Self::FinishPush => {
                 let claimed = setup.claimed.as_ref().expect("one was claimed");
                 let done = DeliveryOutcome::Delivered { status: 200 };

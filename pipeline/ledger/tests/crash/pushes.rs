@@ -62,7 +62,7 @@ impl CrashOperation for Push {
             Self::Claim => {}
             Self::ClaimOfCompletedItem => world.run(DONE, user).await,
             _ => {
-                let mut claimed = ledger.outbox().claim_pushes(100, &policy()).await.unwrap().claimed;
+                let mut claimed = ledger.outbox().claim_pushes(100, &policy(), None).await.unwrap().claimed;
                 let own = claimed.iter().position(|push| push.user_id == *user).expect("one is due");
                 setup.claimed = Some(claimed.swap_remove(own));
                 if matches!(self, Self::ClaimOfDeadSender | Self::GiveUp) {
@@ -84,7 +84,7 @@ impl CrashOperation for Push {
         match self {
             Self::Fire | Self::FireOfCompletedItem => ledger.outbox().fire_reminders(100).await.map(drop),
             Self::Claim | Self::ClaimOfDeadSender | Self::ClaimOfCompletedItem | Self::GiveUp => {
-                ledger.outbox().claim_pushes(100, &policy()).await.map(drop)
+                ledger.outbox().claim_pushes(100, &policy(), None).await.map(drop)
             }
             Self::Deliver => finish(DeliveryOutcome::Delivered { status: 204 }).await,
             Self::Fail => {
@@ -108,7 +108,7 @@ impl CrashOperation for Push {
         while ledger.outbox().fire_reminders(100).await.unwrap() > 0 {}
         world.run(LATER, &setup.user).await;
         world.run(DUE_AGAIN, &setup.user).await;
-        for push in ledger.outbox().claim_pushes(100, &policy()).await.unwrap().claimed {
+        for push in ledger.outbox().claim_pushes(100, &policy(), None).await.unwrap().claimed {
             let delivered = DeliveryOutcome::Delivered { status: 204 };
             assert!(ledger.outbox().finish_push(&push, delivered, &policy()).await.unwrap(), "{position}");
         }
@@ -155,5 +155,5 @@ pub(crate) fn subscription(user: &UserId) -> NewSubscription {
 
 /// Claims last as long as a test takes.
 fn policy() -> PushPolicy {
-    PushPolicy { sending: Duration::from_secs(300), per_person: 50, ..PushPolicy::default() }
+    PushPolicy { sending: Duration::from_secs(300), per_subscription: 50, ..PushPolicy::default() }
 }

@@ -340,3 +340,59 @@ async fn recover_deliveries_leaves_out_failures_after_its_start() {
         world.operations().recover_deliveries(&world.ann, "w", since, begun, 9, &olga()).await.unwrap();
     assert_eq!(again, Some(0));
 }
+
+#[tokio::test]
+async fn endpoint_that_answers_slowly_is_named_although_nothing_fails() {
+    let world = World::new().await;
+    for (user, id, ms) in [(&world.ann, "slow", 4_000), (&world.ann, "fast", 90), (&world.bob, "off", 9_000)]
+    {
+        world.endpoint(user, id).await;
+        world.pending(user, id, 3).await;
+        world
+            .database
+            .run(&format!(
+                "update webhook_deliveries set status = 'delivered', next_at = null, finished_at = now(), tries = 2, \
+                     history = '[{{\"try\": 1, \"at\": \"2026-11-21T09:00:02Z\", \"error\": \"timeout\", \"ms\": 15000}}, \
+                                 {{\"try\": 2, \"at\": \"2026-11-21T09:00:09Z\", \"status\": 200, \"ms\": {ms}}}]' \
+                 where endpoint_id = '{id}'"
+            ))
+            .await;
+    }
+    world
+        .run("update webhook_endpoints set enabled = false, disabled_reason = 'by_owner' where endpoint_id = 'off'")
+        .await;
+    // A backlog that was not tried yet hides nothing.
+    world
+        .run(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, occurred_at) \
+                 select user_id, endpoint_id, 'more_' || n, 'e', 'pending', now(), now() \
+                 from webhook_endpoints, generate_series(1, 30) n",
+        )
+        .await;
+    world.endpoint(&world.ann, "new").await;
+    let shown = async |user, endpoint| {
+        let views = world.operations().endpoint_views(user, endpoint, 9).await.unwrap().into_iter();
+        let mut shown: Vec<_> = views.map(|view| (view.is_slow(), view.endpoint_id, view.try_ms)).collect();
+        shown.sort();
+        shown
+    };
+    let row = |is_slow, id: &str, ms| (is_slow, id.to_owned(), ms);
+    assert_eq!(shown(None, None).await, [row(true, "slow", Some(4_000))]);
+    assert_eq!(shown(None, Some("fast")).await, []);
+    let of_ann = [row(false, "fast", Some(90)), row(false, "new", None), row(true, "slow", Some(4_000))];
+    assert_eq!(shown(Some(&world.ann), None).await, of_ann);
+    assert_eq!(shown(Some(&world.bob), None).await, [row(false, "off", Some(9_000))]);
+}
+
+#[tokio::test]
+async fn try_is_recorded_with_its_time() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world.pending(&world.ann, "w", 1).await;
+    let mut claimed = world.claim_deliveries(1).await.remove(0);
+    claimed.now -= chrono::TimeDelta::seconds(3);
+    let (policy, delivered) = (DeliveryPolicy::default(), DeliveryOutcome::Delivered { status: 200 });
+    assert!(world.ledger.outbox().finish_delivery(&claimed, delivered, &policy).await.unwrap());
+    let view = world.operations().endpoint_views(None, None, 9).await.unwrap().remove(0);
+    assert!(view.is_slow() && view.try_ms.unwrap() >= 3_000, "{view:?}");
+}

@@ -15,7 +15,7 @@ const AGAIN: DeliveryOutcome =
     DeliveryOutcome::Retry { status: Some(503), error: "status", retry_after: None, jitter_permille: 0 };
 
 async fn claim(world: &World) -> Vec<ClaimedPush> {
-    world.ledger.outbox().claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed
+    world.ledger.outbox().claim_pushes(9, &PushPolicy::default(), None).await.unwrap().claimed
 }
 
 /// A world where only Ann's `d_0` of `s` is due.
@@ -52,21 +52,57 @@ async fn push_with_an_outdated_due_date_is_cancelled() {
     assert_eq!(status(&world).await, ("cancelled".into(), false));
 }
 
-#[tokio::test]
-async fn push_of_a_user_at_the_limit_is_left_as_it_is() {
-    let world = with_one_due().await;
+/// Copies Ann's `d_0` of `s` `many` times to each of her subscriptions `of` (an array); then these copies are as `state` says.
+async fn copies(world: &World, of: &str, many: usize, state: &str) {
     world
-        .run(
-            "insert into push_subscriptions (user_id, subscription_id, kind, url) values ('ann', 'q', 'webhook', 'u'); \
+        .database
+        .run(&format!(
+            "insert into push_subscriptions (user_id, subscription_id, kind, url) \
+                 select 'ann', unnest({of}), 'webhook', 'https://example.com' on conflict do nothing; \
              insert into push_deliveries (user_id, subscription_id, delivery_id, action_item_id, notice, due_at, status, \
                      next_at, created_at) \
-                 select user_id, 'q', delivery_id, action_item_id, notice, due_at, status, next_at, created_at \
-                 from push_deliveries where user_id = 'ann' and subscription_id = 'r'; \
-             update push_deliveries set status = 'sending', next_at = null, \
-                 sending_until = now() + interval '1 minute' where subscription_id in ('q', 'r')",
-        )
+                 select user_id, s, 'copy_' || n, action_item_id, notice, due_at, 'pending', \
+                     now() - interval '1 hour', created_at \
+                 from push_deliveries, unnest({of}) s, generate_series(1, {many}) n \
+                 where user_id = 'ann' and subscription_id = 's' and delivery_id = 'd_0'; \
+             update push_deliveries set {state} where delivery_id like 'copy_%' and subscription_id = any ({of})"
+        ))
         .await;
+}
+
+const SENDING: &str =
+    "status = 'sending', next_at = null, sending_until = clock_timestamp() + interval '1 minute'";
+
+#[tokio::test]
+async fn push_of_a_subscription_at_the_limit_is_left_as_it_is() {
+    let world = with_one_due().await;
+    copies(&world, "array['s']", 4, SENDING).await;
+    let one_minute = world.ledger.outbox().next_push_in(&PushPolicy::default()).await.unwrap().unwrap();
+    assert!(one_minute.as_secs() > 50, "what waits for its subscription is not polled for: {one_minute:?}");
     assert!(changes_only_own(&world, "false", claim(&world)).await.is_empty());
+}
+
+#[tokio::test]
+async fn subscriptions_at_the_limit_do_not_hold_back_another_of_their_user() {
+    let world = with_one_due().await;
+    copies(&world, "array['q1', 'q2', 'q3']", 4, SENDING).await;
+    let next = world.ledger.outbox().next_push_in(&PushPolicy::default()).await.unwrap();
+    assert_eq!(next, Some(std::time::Duration::ZERO));
+    let [push] = &claim(&world).await[..] else { panic!("one is due, and its subscription is idle") };
+    assert_eq!(push.subscription_id, "s");
+}
+
+#[tokio::test]
+async fn backlogs_of_eight_subscriptions_do_not_delay_another() {
+    let world = with_one_due().await;
+    let eight = "array['q1', 'q2', 'q3', 'q4', 'q5', 'q6', 'q7', 'q8']";
+    copies(&world, eight, 100, "next_at = next_at - interval '1 day'").await;
+    let mut claimed = Vec::new();
+    for _ in 0..5 {
+        claimed.extend(claim(&world).await);
+    }
+    assert_eq!(claimed.iter().filter(|push| push.subscription_id == "s").count(), 1);
+    assert_eq!(claimed.len(), 8 * 4 + 1);
 }
 
 #[tokio::test]
@@ -209,7 +245,7 @@ async fn pushes_of_dead_senders_in_the_last_try_are_given_up_in_batches() {
         )
         .await;
     for given_up in [100, 50, 0] {
-        let claims = world.ledger.outbox().claim_pushes(0, &PushPolicy::default()).await.unwrap();
+        let claims = world.ledger.outbox().claim_pushes(0, &PushPolicy::default(), None).await.unwrap();
         assert_eq!(claims.given_up, given_up);
     }
 }
@@ -226,7 +262,8 @@ pub(crate) fn reminder(push: &ClaimedPush) -> (&str, &str, Timestamp) {
 
 /// Claims all pushes; returns the two of Ann'subscription_s `subscription_s`.
 async fn claim_of_s(world: &World) -> Vec<ClaimedPush> {
-    let mut claimed = world.ledger.outbox().claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed;
+    let mut claimed =
+        world.ledger.outbox().claim_pushes(9, &PushPolicy::default(), None).await.unwrap().claimed;
     claimed.retain(|push| push.user_id == world.ann && push.subscription_id == "s");
     assert_eq!(claimed.len(), 2);
     claimed

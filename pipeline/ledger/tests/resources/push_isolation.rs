@@ -41,7 +41,7 @@ pub(crate) async fn with_pushes() -> World {
 }
 
 async fn claim_some(world: &World, limit: i64) -> Vec<ClaimedPush> {
-    world.ledger.outbox().claim_pushes(limit, &PushPolicy::default()).await.unwrap().claimed
+    world.ledger.outbox().claim_pushes(limit, &PushPolicy::default(), None).await.unwrap().claimed
 }
 
 /// Claims all six, Ann's `d_0` of `s` first.
@@ -181,7 +181,7 @@ async fn claim_blocked_at_items(
     let holder = world.database.hold_locks("select pg_advisory_xact_lock(1)").await;
     let ledger = world.other_process();
     let claiming =
-        tokio::spawn(async move { ledger.outbox().claim_pushes(9, &policy).await.unwrap().claimed });
+        tokio::spawn(async move { ledger.outbox().claim_pushes(9, &policy, None).await.unwrap().claimed });
     world.database.until_somebody_waits().await;
     (holder, claiming)
 }
@@ -210,10 +210,10 @@ async fn push_claimed_by_another_process_meanwhile_is_claimed_once() {
 }
 
 #[tokio::test]
-async fn push_claimed_by_another_process_counts_against_the_users_limit() {
+async fn push_claimed_by_another_process_counts_against_its_subscriptions_limit() {
     let world = with_pushes().await;
     let (mut holder, claiming) =
-        claim_blocked_at_items(&world, PushPolicy { per_person: 1, ..PushPolicy::default() }).await;
+        claim_blocked_at_items(&world, PushPolicy { per_subscription: 1, ..PushPolicy::default() }).await;
     world
         .run(
             "update push_deliveries set status = 'sending', epoch = 1, tries = 1, next_at = null, \
@@ -222,8 +222,10 @@ async fn push_claimed_by_another_process_counts_against_the_users_limit() {
         )
         .await;
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
-    let users: Vec<_> = claiming.await.unwrap().into_iter().map(|push| push.user_id).collect();
-    assert_eq!(users, [world.bob]);
+    let mut claimed: Vec<_> =
+        claiming.await.unwrap().into_iter().map(|push| (push.user_id, push.subscription_id)).collect();
+    claimed.sort();
+    assert_eq!(claimed, [(world.ann.clone(), "r".to_owned()), (world.bob.clone(), "s".to_owned())]);
 }
 
 #[tokio::test]

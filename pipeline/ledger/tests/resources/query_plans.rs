@@ -235,7 +235,13 @@ async fn reminders_and_pushes_use_their_indexes() {
     }
     assert_uses(&world, "push_deliveries", "push_deliveries_due", async |ledger| {
         assert_eq!(
-            ledger.outbox().claim_pushes(4, &outbox::PushPolicy::default()).await.unwrap().claimed.len(),
+            ledger
+                .outbox()
+                .claim_pushes(4, &outbox::PushPolicy::default(), None)
+                .await
+                .unwrap()
+                .claimed
+                .len(),
             4
         );
     })

@@ -62,7 +62,7 @@ pub(crate) async fn with_item_due_in_an_hour() -> World {
 }
 
 async fn claim(world: &World) -> Vec<ClaimedPush> {
-    world.ledger.outbox().claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed
+    world.ledger.outbox().claim_pushes(9, &PushPolicy::default(), None).await.unwrap().claimed
 }
 
 async fn finish(world: &World, push: &ClaimedPush, outcome: DeliveryOutcome) -> bool {
@@ -421,7 +421,10 @@ async fn concurrent_dispatchers_fire_and_claim_once() {
         let ledger = world.other_process();
         async move {
             let fired = ledger.outbox().fire_reminders(9).await.unwrap();
-            (fired, ledger.outbox().claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed.len())
+            (
+                fired,
+                ledger.outbox().claim_pushes(9, &PushPolicy::default(), None).await.unwrap().claimed.len(),
+            )
         }
     });
     let rounds = at_once(rounds).await;

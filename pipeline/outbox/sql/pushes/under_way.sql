@@ -1,6 +1,6 @@
--- Tries under way, by user; as many as all processes have slots: few.
-select user_id, count(*) as tries
+-- Tries under way, by subscription; as many as all processes have slots: few.
+select user_id, subscription_id, count(*) as tries
 from push_deliveries
 where status = 'sending'
   and sending_until > $1
-group by user_id
+group by user_id, subscription_id

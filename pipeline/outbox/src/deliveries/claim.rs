@@ -12,18 +12,14 @@ use sqlx::PgConnection;
 
 use super::{
     ClaimedDelivery, Claims, DeliveryPolicy,
-    fair::{Due, Gate, Passage, SenderLoad, deal, full, gates},
+    gates::{DueRow, Gate, Passage, capacity, gates, pass_full},
     waiting::{DEAD, DUE, MOVED, cancel, defer, wake_more},
 };
 use crate::{
-    Outbox,
+    Outbox, SenderLoad,
+    fair::{PAGE_FACTOR, Passed, ROUNDS, deal},
     tries::{GIVEN_UP_UNSENT, UNSENDABLE, sendable},
 };
-
-/// How many times one claim looks past endpoints that can take no more.
-const ROUNDS: usize = 8;
-/// What a claim reads for each delivery that it may take, so that one endpoint's backlog seldom fills a page.
-const PAGE_FACTOR: i64 = 4;
 
 /// A taken row with what its endpoint says.
 #[derive(sqlx::FromRow)]
@@ -49,17 +45,17 @@ struct TakenRow {
 impl Outbox {
     /// Claims at most `limit` due deliveries, at most `per_endpoint` under way per endpoint (counted across processes),
     /// passing endpoints by that are disabled or whose breaker is open. A sender that died is due again at its
-    /// `until`. `share` is what the process has under way: each user comes to a share of it.
+    /// `until`. `load` is what the process has under way: each user comes to a share of it.
     ///
     /// Each round reads a page of due rows, locks their endpoints (passing locked ones by: another process is
     /// claiming for them), and takes what these, and their users, may still have under way. An endpoint that can take no more is
     /// left out of the next round, and one that could take nothing before out of all, so its backlog hides no other
-    /// endpoint's deliveries.
+    /// endpoint's deliveries. Users who had their turn are left out until nothing else is due.
     pub async fn claim_deliveries(
         &self,
         limit: i64,
         policy: &DeliveryPolicy,
-        mut share: Option<SenderLoad>,
+        mut load: Option<SenderLoad>,
     ) -> Result<Claims<ClaimedDelivery>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
         // Rows whose sender died in their last try: a delivery that kills its sender must end.
@@ -71,18 +67,16 @@ impl Outbox {
             .await?
             .rows_affected();
         wake_more(&mut transaction, now).await?;
-        let (mut claimed, mut passed) = (Vec::new(), full(&mut transaction, policy, now).await?);
-        if let Some(share) = &share {
-            passed.add_full_users(share);
-        }
+        let (mut claimed, mut passed) = (Vec::new(), Passed::of(load.as_ref()));
+        pass_full(&mut transaction, policy, now, &mut passed).await?;
         for _ in 0..ROUNDS {
             let wanted = limit - i64::try_from(claimed.len()).unwrap_or(limit);
             if wanted <= 0 {
                 break;
             }
-            let (users, endpoints) = passed.columns();
+            let (users, endpoints) = passed.receivers();
             // Rows that are due, or whose sender died, of endpoints that were not skipped; oldest first, without locks.
-            let due: Vec<Due> = sqlx::query_as(include_str!("../../sql/deliveries/due.sql"))
+            let due: Vec<DueRow> = sqlx::query_as(include_str!("../../sql/deliveries/due.sql"))
                 .bind(now)
                 .bind(users)
                 .bind(endpoints)
@@ -91,13 +85,16 @@ impl Outbox {
                 .fetch_all(&mut *transaction)
                 .await?;
             if due.is_empty() {
+                if passed.begin_next_turn() {
+                    continue;
+                }
                 break;
             }
             let gates = gates(&mut transaction, &due, policy, now).await?;
             for gate in &gates {
                 clear(&mut transaction, gate, now).await?;
             }
-            let dealt = deal(&due, &gates, wanted, &mut share, &mut passed);
+            let dealt = deal(&due, capacity(&gates), wanted, &mut load, &mut passed);
             claimed.extend(take(&mut transaction, &dealt, policy.sending, self.db.secrets(), now).await?);
         }
         transaction.commit().await?;
@@ -140,12 +137,12 @@ async fn clear(connection: &mut PgConnection, gate: &Gate, now: Timestamp) -> Re
 /// Takes rows that are still due and unlocked.
 async fn take(
     connection: &mut PgConnection,
-    dealt: &[&Due],
+    dealt: &[&DueRow],
     sending: Duration,
     secrets: &Secrets,
     now: Timestamp,
 ) -> Result<Vec<ClaimedDelivery>, Error> {
-    let of = |field: fn(&Due) -> &str| dealt.iter().map(|due| field(due)).collect::<Vec<_>>();
+    let of = |field: fn(&DueRow) -> &str| dealt.iter().map(|due| field(due)).collect::<Vec<_>>();
     let rows: Vec<TakenRow> = sqlx::query_as(include_str!("../../sql/deliveries/take.sql"))
         .bind(of(|due| &due.user_id))
         .bind(of(|due| &due.endpoint_id))

@@ -108,6 +108,7 @@ async fn write(
         at: now,
         status: ending.last_status.map(i32::from),
         error: ending.last_error.map(str::to_owned),
+        millis: Some((now - claimed.now).num_milliseconds()),
     };
     let written = sqlx::query(include_str!("../../sql/deliveries/finish.sql"))
         .bind(claimed.user_id.as_str())

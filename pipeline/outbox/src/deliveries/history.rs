@@ -1,7 +1,7 @@
 //! What a delivery's row remembers of its tries, written in the update that stores the try's end.
 //!
 //! The column `history` is a `jsonb` array of [`DeliveryTry`]s, oldest first, and null before the first one: `try`, `at`
-//! (RFC 3339), and where there is one, `status` and `error`.
+//! (RFC 3339), and where there is one, `status`, `error` and `ms`.
 
 use records::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,9 @@ pub struct DeliveryTry {
     /// Why it failed: a bounded error class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Milliseconds from its claim to its end.
+    #[serde(default, rename = "ms", skip_serializing_if = "Option::is_none")]
+    pub millis: Option<i64>,
 }
 
 /// The column as it is read: entries of any version of the program.
@@ -47,8 +50,10 @@ mod tests {
     #[test]
     fn delivery_try_history_round_trips() {
         let at = Timestamp::UNIX_EPOCH;
-        for (status, error) in [(Some(200), None), (Some(503), Some("status")), (None, Some("timeout"))] {
-            let tried = DeliveryTry { number: 2, at, status, error: error.map(str::to_owned) };
+        for (status, error, millis) in
+            [(Some(200), None, Some(7)), (Some(503), Some("status"), Some(0)), (None, Some("timeout"), None)]
+        {
+            let tried = DeliveryTry { number: 2, at, status, error: error.map(str::to_owned), millis };
             let entry = serde_json::to_value(&tried).unwrap();
             let unreadable = json!({ "try": 2 });
             let history = History(Some(Json(vec![entry, unreadable, json!(null)])));

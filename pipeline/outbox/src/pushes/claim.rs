@@ -1,4 +1,4 @@
-//! The claim of pushes: due rows, some of each user's, in one transaction that waits for no lock.
+//! The claim of pushes: due rows, dealt out fairly among subscriptions, in one transaction that waits for no lock.
 
 use std::collections::HashMap;
 
@@ -12,14 +12,10 @@ use sqlx::PgConnection;
 
 use super::{ClaimedPush, PushPolicy, Pushed};
 use crate::{
-    Claims, Outbox, SubscriptionKind,
+    Claims, Outbox, SenderLoad, SubscriptionKind,
+    fair::{Due, PAGE_FACTOR, Passed, ROUNDS, deal},
     tries::{GIVEN_UP_UNSENT, UNSENDABLE, sendable},
 };
-
-/// How many times one claim looks past people who have enough under way.
-const ROUNDS: usize = 8;
-/// What a claim reads for each push that it may take, so that one person's backlog seldom fills a page.
-const PAGE_FACTOR: i64 = 4;
 
 /// A locked row, and whether its item is still to be done by that date.
 #[derive(sqlx::FromRow)]
@@ -28,6 +24,12 @@ struct DueRow {
     subscription_id: String,
     delivery_id: String,
     is_open: bool,
+}
+
+impl Due for DueRow {
+    fn receiver(&self) -> (&str, &str) {
+        (&self.user_id, &self.subscription_id)
+    }
 }
 
 /// A taken row with what its subscription and its item say.
@@ -73,13 +75,20 @@ impl TakenRow {
 }
 
 impl Outbox {
-    /// Claims at most `limit` due pushes, some of each user's. Of an item that is done, or has another date by now,
-    /// nothing is claimed: its push is cancelled. A sender that died is due again at its `until`.
+    /// Claims at most `limit` due pushes, at most `per_subscription` under way per subscription. Of an item that is done, or has
+    /// another date by now, nothing is claimed: its push is cancelled. A sender that died is due again at its `until`. `load` is what
+    /// the process has under way: each user comes to a share of it.
     ///
-    /// Each round locks a page of due rows and takes what their people may still have under way. Who has enough is left
-    /// out of the next round, and who had enough before out of all: nothing is written of what has to wait, however much
-    /// it is and however often a process looks, and it hides no other user's.
-    pub async fn claim_pushes(&self, limit: i64, policy: &PushPolicy) -> Result<Claims<ClaimedPush>, Error> {
+    /// Each round locks a page of due rows and takes what their subscriptions, and their users, may still have under way. Who has
+    /// enough is left out of the next round, and who had enough before out of all: nothing is written of what has to wait, however
+    /// much it is and however often a process looks, and it hides nobody else's. Users who had their turn are left out until nothing
+    /// else is due.
+    pub async fn claim_pushes(
+        &self,
+        limit: i64,
+        policy: &PushPolicy,
+        mut load: Option<SenderLoad>,
+    ) -> Result<Claims<ClaimedPush>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
         // Rows whose sender died in their last try: a push that kills its sender must end.
         let given_up = sqlx::query(include_str!("../../sql/pushes/give_up_dead.sql"))
@@ -89,27 +98,39 @@ impl Outbox {
             .await?
             .rows_affected();
         let until = now + TimeDelta::from_std(policy.sending).unwrap_or(TimeDelta::zero());
-        let (mut taken, mut busy) = (Vec::new(), under_way(&mut transaction, now).await?);
+        let (mut taken, mut passed) = (Vec::new(), Passed::of(load.as_ref()));
+        for (user, subscription, tries) in &under_way(&mut transaction, now).await? {
+            if *tries >= policy.per_subscription {
+                passed.add((user, subscription));
+            }
+        }
         for _ in 0..ROUNDS {
-            let wanted = usize::try_from(limit).unwrap_or(0).saturating_sub(taken.len());
-            if wanted == 0 {
+            let wanted = limit - i64::try_from(taken.len()).unwrap_or(limit);
+            if wanted <= 0 {
                 break;
             }
-            // Rows that are due, or whose sender died, of people who have not enough; oldest first. Locked rows are skipped.
+            let (users, subscriptions) = passed.receivers();
+            // Rows that are due, or whose sender died, of subscriptions that were not skipped; oldest first. Locked rows are skipped.
             let due: Vec<DueRow> = sqlx::query_as(include_str!("../../sql/pushes/lock_due.sql"))
                 .bind(now)
-                .bind(i64::try_from(wanted).unwrap_or(i64::MAX).saturating_mul(PAGE_FACTOR))
-                .bind(full(&busy, policy.per_person))
+                .bind(users)
+                .bind(subscriptions)
+                .bind(wanted.saturating_mul(PAGE_FACTOR))
+                .bind(passed.users())
                 .fetch_all(&mut *transaction)
                 .await?;
             if due.is_empty() {
+                if passed.begin_next_turn() {
+                    continue;
+                }
                 break;
             }
             let (open, closed): (Vec<_>, Vec<_>) = due.into_iter().partition(|row| row.is_open);
             cancel(&mut transaction, &closed, now).await?;
-            // Once more: a session that held rows of these users a moment ago has taken them by now.
-            busy = under_way(&mut transaction, now).await?;
-            let dealt = deal(open, &mut busy, wanted, policy.per_person);
+            // Once more: a session that held rows of these subscriptions a moment ago has taken them by now.
+            let under_way = under_way(&mut transaction, now).await?;
+            let capacity = capacity(&open, &under_way, policy);
+            let dealt = deal(&open, capacity, wanted, &mut load, &mut passed);
             taken.extend(take(&mut transaction, &dealt, until).await?);
         }
         let key =
@@ -132,34 +153,28 @@ impl Outbox {
     }
 }
 
-/// Tries under way, by person. As many as all processes have slots: few.
-async fn under_way(connection: &mut PgConnection, now: Timestamp) -> Result<HashMap<String, usize>, Error> {
-    let counts: Vec<(String, i64)> = sqlx::query_as(include_str!("../../sql/pushes/under_way.sql"))
-        .bind(now)
-        .fetch_all(connection)
-        .await?;
-    Ok(counts.into_iter().map(|(user, count)| (user, usize::try_from(count).unwrap_or(usize::MAX))).collect())
+/// Tries under way, by user and subscription. As many as all processes have slots: few.
+async fn under_way(
+    connection: &mut PgConnection,
+    now: Timestamp,
+) -> Result<Vec<(String, String, i64)>, sqlx::Error> {
+    sqlx::query_as(include_str!("../../sql/pushes/under_way.sql")).bind(now).fetch_all(connection).await
 }
 
-/// People who have enough under way.
-fn full(busy: &HashMap<String, usize>, per_person: usize) -> Vec<&str> {
-    busy.iter().filter(|(_, under_way)| **under_way >= per_person).map(|(user, _)| user.as_str()).collect()
-}
-
-/// Those to take now, in their order: at most `wanted`, and so many of each person that `per_person` are under way.
-fn deal(
-    due: Vec<DueRow>,
-    busy: &mut HashMap<String, usize>,
-    wanted: usize,
-    per_person: usize,
-) -> Vec<DueRow> {
-    let has_room = |row: &DueRow| {
-        let under_way = busy.entry(row.user_id.clone()).or_default();
-        let has_room = *under_way < per_person;
-        *under_way += usize::from(has_room);
-        has_room
-    };
-    due.into_iter().filter(has_room).take(wanted).collect()
+/// How many tries may begin at the subscriptions of `due`.
+fn capacity<'a>(
+    due: &'a [DueRow],
+    under_way: &'a [(String, String, i64)],
+    policy: &PushPolicy,
+) -> HashMap<(&'a str, &'a str), i64> {
+    let mut capacity: HashMap<_, _> =
+        due.iter().map(|row| (row.receiver(), policy.per_subscription)).collect();
+    for (user, subscription, tries) in under_way {
+        if let Some(capacity) = capacity.get_mut(&(user.as_str(), subscription.as_str())) {
+            *capacity -= tries;
+        }
+    }
+    capacity
 }
 
 /// Cancels locked rows of items that are done, or have another date by now.
@@ -167,7 +182,7 @@ async fn cancel(connection: &mut PgConnection, rows: &[DueRow], now: Timestamp) 
     if rows.is_empty() {
         return Ok(());
     }
-    let [users, subscriptions, deliveries] = columns(rows);
+    let [users, subscriptions, deliveries] = columns(rows.iter());
     sqlx::query(include_str!("../../sql/pushes/cancel.sql"))
         .bind(users)
         .bind(subscriptions)
@@ -180,13 +195,13 @@ async fn cancel(connection: &mut PgConnection, rows: &[DueRow], now: Timestamp) 
 
 async fn take(
     connection: &mut PgConnection,
-    rows: &[DueRow],
+    rows: &[&DueRow],
     until: Timestamp,
 ) -> Result<Vec<TakenRow>, Error> {
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    let [users, subscriptions, deliveries] = columns(rows);
+    let [users, subscriptions, deliveries] = columns(rows.iter().copied());
     Ok(sqlx::query_as(include_str!("../../sql/pushes/take.sql"))
         .bind(users)
         .bind(subscriptions)
@@ -197,8 +212,8 @@ async fn take(
 }
 
 /// Columns for `unnest`.
-fn columns(rows: &[DueRow]) -> [Vec<&str>; 3] {
-    let of = |field: fn(&DueRow) -> &str| rows.iter().map(field).collect();
+fn columns<'a>(rows: impl Iterator<Item = &'a DueRow> + Clone) -> [Vec<&'a str>; 3] {
+    let of = |field: fn(&DueRow) -> &str| rows.clone().map(field).collect();
     [of(|row| &row.user_id), of(|row| &row.subscription_id), of(|row| &row.delivery_id)]
 }
 
@@ -246,38 +261,4 @@ fn push(secrets: &Secrets, mut row: TakenRow, now: Timestamp) -> Option<ClaimedP
         pushed,
         now,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn due(user: &str, delivery: usize) -> DueRow {
-        DueRow {
-            user_id: user.into(),
-            subscription_id: "s".into(),
-            delivery_id: delivery.to_string(),
-            is_open: true,
-        }
-    }
-
-    fn ids(rows: &[DueRow]) -> Vec<&str> {
-        rows.iter().map(|row| row.delivery_id.as_str()).collect()
-    }
-
-    #[test]
-    fn push_claims_skip_a_user_with_enough_in_flight() {
-        let rows = (0..3).map(|n| due("many", n)).chain([due("one", 3), due("two", 4)]).collect();
-        let mut busy = HashMap::from([("many".into(), 1)]);
-        assert_eq!(ids(&deal(rows, &mut busy, 9, 2)), ["0", "3", "4"]);
-        assert_eq!(full(&busy, 2), ["many"]);
-    }
-
-    #[test]
-    fn push_claims_respect_the_limit() {
-        let rows = (0..3).map(|n| due("one", n)).collect();
-        let mut busy = HashMap::new();
-        assert_eq!(ids(&deal(rows, &mut busy, 2, 4)), ["0", "1"]);
-        assert_eq!(busy["one"], 2, "nothing else counts as under way");
-    }
 }

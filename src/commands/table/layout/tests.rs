@@ -56,6 +56,7 @@ fn lists() -> Vec<List> {
                 "100",
                 "47h",
                 "1000",
+                "15.0 s",
             ]
         }),
         of("deliveries", &webhooks::DELIVERIES, &|row| {

@@ -92,6 +92,18 @@ fn recording_rule_names_have_level_metric_and_operation_and_are_used() {
     }
 }
 
+/// A sample is found for five minutes: where the next one comes later, alerts go away and come back.
+#[test]
+fn recording_groups_are_evaluated_twice_within_the_lookback() {
+    let recording = rule::yaml("dashboards/rules/recording.yml");
+    for group in recording["groups"].as_vec().expect("groups") {
+        let name = group["name"].as_str().expect("a name");
+        let minutes = group["interval"].as_str().map(|text| text.strip_suffix('m').expect("minutes"));
+        let minutes: f64 = minutes.map_or(0.25, |text| text.parse().expect("a number"));
+        assert!(minutes <= 2.5, "{name}: every {minutes} minutes");
+    }
+}
+
 #[test]
 fn provisioning_paths_match_the_readme() {
     let providers = rule::yaml("dashboards/provisioning/dashboards.yml");

@@ -64,7 +64,7 @@ async fn webhook_list_distinguishes_no_endpoints_from_none_failing() {
     assert_eq!(((code, shown), said.as_str()), (none.clone(), "the person has no endpoints\n"));
     let (code, shown, said) = lists(&[]);
     assert_eq!((code, shown), none);
-    assert_eq!(said, "no endpoint fails, and none was disabled because it did\n");
+    assert_eq!(said, "no endpoint fails or is slow, and none was disabled because it failed\n");
     let document: serde_json::Value =
         serde_json::from_str(&lists(&["--user", "u1", "--json"]).1).expect("a document");
     assert_eq!(document, serde_json::json!({ "endpoints": [], "next": null }));
