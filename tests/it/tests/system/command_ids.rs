@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::Value;
 
