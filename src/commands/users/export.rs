@@ -18,6 +18,7 @@ use crate::commands::ids::no_such_user;
 use crate::{
     commands::{consent::Cause, stdout::say, table::print_json},
     exit::Exit,
+    lifecycle::Interruption,
 };
 
 /// The user, the file, the operator and the reason.
@@ -54,8 +55,16 @@ pub(super) async fn run(operations: &Operations, export: &Export, as_json: bool)
     let mut name = export.output.file_name().with_context(creating)?.to_owned();
     name.push(".partial");
     let partial = export.output.with_file_name(name);
+    let mut interruption = Interruption::listen().context("listening for signals")?;
     let file = create(&partial).with_context(creating)?;
-    let written = write(operations, export, &user, &file).await;
+    let written = tokio::select! {
+        written = write(operations, export, &user, &file) => written,
+        // What the user said does not stay behind in half a file.
+        code = interruption.heard() => {
+            let _ = fs::remove_file(&partial);
+            return Ok(code);
+        }
+    };
     let named = match written {
         Ok(rows) => give_name(&partial, &export.output).map(|()| rows).with_context(creating),
         Err(error) => Err(error),
