@@ -80,9 +80,10 @@ impl Operations {
             while is_more {
                 is_more = false;
                 // One row is held at a time.
-                let mut rows = sqlx::query_scalar::<_, Value>(AssertSqlSafe(format!("fetch {BATCH} from export")))
-                    .persistent(false)
-                    .fetch(&mut *transaction);
+                let mut rows =
+                    sqlx::query_scalar::<_, Value>(AssertSqlSafe(format!("fetch {BATCH} from export")))
+                        .persistent(false)
+                        .fetch(&mut *transaction);
                 while let Some(row) = rows.try_next().await? {
                     is_more = true;
                     if let Err(refused) = take(table, row) {

@@ -81,12 +81,7 @@ pub(super) async fn run(operations: &Operations, export: &Export, as_json: bool)
 }
 
 /// Answers how many rows were written.
-async fn write(
-    operations: &Operations,
-    export: &Export,
-    user: &UserId,
-    file: &File,
-) -> anyhow::Result<u64> {
+async fn write(operations: &Operations, export: &Export, user: &UserId, file: &File) -> anyhow::Result<u64> {
     let mut file = BufWriter::new(file);
     if !operations.begin_export(user, &export.cause.action()).await? {
         return Err(no_such_user(user).into());
