@@ -1,14 +1,17 @@
 //! The slots of the tries that are under way, fair to those who answer.
 //!
 //! A try holds one of few slots while it is young. One that waits longer for its receiver steps aside into a much
-//! larger waiting room: silence costs no more than memory, and must not cost those who answer their turn. However
+//! larger waiting room: silence costs memory, a bounded part of it, and must not cost those who answer their turn. However
 //! many endpoints are silent, a slot is theirs for [`YOUNG`] at a time: where the room is full, one that waits is ended. Of slots
 //! and waiting room together, a claim leaves as much free as any one user holds ([`SenderLoad`]), and where many users want
 //! slots they take turns.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -23,6 +26,8 @@ use tokio_util::sync::CancellationToken;
 const SLOTS: usize = 16;
 /// Tries that wait for a silent receiver: those of 60 endpoints, at the four that a claim allows each.
 const WAITING_ROOM: usize = 240;
+/// Bytes that they keep for their receivers, together: a long transcript is megabytes.
+const WAITING_BYTES: usize = 128 * 1024 * 1024;
 /// A receiver that lives has answered by then.
 pub(crate) const YOUNG: Duration = Duration::from_millis(500);
 
@@ -48,17 +53,22 @@ struct WaitingRoom {
 }
 
 impl WaitingRoom {
-    /// Ends what has waited longest of the user who has most here.
+    /// What is kept here; each try takes at least an equal part of the room.
+    fn bytes(&self) -> usize {
+        self.tries.values().map(|(_, wait)| wait.part()).sum()
+    }
+
+    /// Ends what has waited longest of the user who keeps most here.
     fn make_room(&mut self) {
         let mut by_user: HashMap<&str, usize> = HashMap::new();
-        for (user, _) in self.tries.values() {
-            *by_user.entry(user).or_default() += 1;
+        for (user, wait) in self.tries.values() {
+            *by_user.entry(user).or_default() += wait.part();
         }
         let most = by_user.values().max().copied();
         let of_most = |user: &String| by_user.get(user.as_str()).copied() == most;
         let ended = self.tries.iter().find(|(_, (user, _))| of_most(user)).map(|(number, _)| *number);
         if let Some((_, wait)) = ended.and_then(|number| self.tries.remove(&number)) {
-            wait.0.cancel();
+            wait.ended.cancel();
         }
     }
 }
@@ -77,15 +87,28 @@ impl Drop for Place {
 
 /// How long a try waits for its receiver: until its place is another's.
 #[derive(Clone, Default)]
-pub(crate) struct ReceiverWait(CancellationToken);
+pub(crate) struct ReceiverWait {
+    ended: CancellationToken,
+    /// What the try keeps for its receiver.
+    bytes: Arc<AtomicUsize>,
+}
 
 impl ReceiverWait {
+    /// The try keeps so many bytes until it ends.
+    pub(crate) fn keeps(&self, bytes: usize) {
+        self.bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    fn part(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed).max(WAITING_BYTES / WAITING_ROOM)
+    }
+
     /// The answer, or that it took too long. A receiver that has not been asked yet is asked, and waited for.
     pub(crate) async fn or_timeout(&self, answer: impl Future<Output = Answer>) -> Answer {
-        if self.0.is_cancelled() {
+        if self.ended.is_cancelled() {
             return answer.await;
         }
-        self.0.run_until_cancelled(answer).await.unwrap_or(Answer::Timeout)
+        self.ended.run_until_cancelled(answer).await.unwrap_or(Answer::Timeout)
     }
 }
 
@@ -187,7 +210,7 @@ impl SenderSlots {
 
     fn enter_waiting_room(&self, user: &str, wait: &ReceiverWait) -> Place {
         let mut room = self.waiting.lock();
-        if room.tries.len() >= WAITING_ROOM {
+        while room.bytes() + wait.part() > WAITING_BYTES && !room.tries.is_empty() {
             room.make_room();
         }
         let number = room.next;
@@ -285,9 +308,10 @@ mod tests {
         assert_eq!(had_turn(&slots, &free), ["ann"], "what is remembered is bounded");
     }
 
-    /// Lets tries of `users` grow old, one after the other; each ends when its wait is ended.
+    /// Lets tries of `users`, with so many bytes each, grow old, one after the other; each ends when its wait is ended.
     async fn grown_old(
         slots: &SenderSlots,
+        bytes: usize,
         users: impl Iterator<Item = String>,
     ) -> Vec<tokio::task::JoinHandle<Answer>> {
         let mut tries = Vec::new();
@@ -295,6 +319,7 @@ mod tests {
             let mut free = slots.free().await.unwrap();
             let (slots, slot, wait) = (slots.clone(), free.split(1), ReceiverWait::default());
             drop(free);
+            wait.keeps(bytes);
             tries.push(tokio::spawn(async move {
                 let counted = slots.count(&UserId::new(user));
                 slots.hold(counted, slot, &wait, wait.or_timeout(pending())).await
@@ -312,23 +337,34 @@ mod tests {
             1 | 2 => "greedy".to_owned(),
             n => format!("user {n}"),
         });
-        let mut tries = grown_old(&slots, users).await;
+        let mut tries = grown_old(&slots, 1_000, users).await;
         assert!(tries.iter().all(|one| !one.is_finished()), "there is room for all");
-        let one_more = grown_old(&slots, std::iter::once("next".to_owned())).await;
+        let one_more = grown_old(&slots, 1_000, std::iter::once("next".to_owned())).await;
         let ended: Vec<usize> = (0..WAITING_ROOM).filter(|n| tries[*n].is_finished()).collect();
         assert_eq!(ended, [1], "the older one of two, not the oldest of all");
         assert_eq!(tries.remove(1).await.unwrap(), Answer::Timeout);
         assert_eq!(slots.young.available_permits(), SLOTS, "who answers finds every slot free");
         assert_eq!(slots.waiting.lock().tries.len(), WAITING_ROOM);
-        let _others = grown_old(&slots, std::iter::once("another".to_owned())).await;
+        let _others = grown_old(&slots, 1_000, std::iter::once("another".to_owned())).await;
         assert!(tries[0].is_finished(), "the oldest, where each has one");
         assert!(!one_more[0].is_finished());
     }
 
     #[tokio::test(start_paused = true)]
+    async fn long_transcripts_for_silent_receivers_take_a_bounded_part_of_memory() {
+        let (slots, part) = (SenderSlots::new(), WAITING_BYTES / 8);
+        let large = grown_old(&slots, part, (0..20).map(|n| format!("user {}", n % 2))).await;
+        let small = grown_old(&slots, 1_000, std::iter::once("quiet".to_owned())).await;
+        let waiting: Vec<usize> = (0..large.len()).filter(|n| !large[*n].is_finished()).collect();
+        assert_eq!(waiting, (13..20).collect::<Vec<_>>(), "the oldest were ended, of each user as many");
+        assert!(!small[0].is_finished(), "who keeps little is not who makes room");
+        assert!(slots.waiting.lock().bytes() <= WAITING_BYTES);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn ended_wait_still_sends_a_try_that_was_not_sent() {
         let wait = ReceiverWait::default();
-        wait.0.cancel();
+        wait.ended.cancel();
         let status = Answer::Status { code: 204, retry_after: None };
         assert_eq!(wait.or_timeout(async { status }).await, status);
     }

@@ -1,6 +1,7 @@
 //! The list of users, and everything of one user for whom it belongs to.
 
 use db::Error;
+use futures::TryStreamExt;
 use job::Timestamp;
 use ledger::OperatorAction;
 use records::UserId;
@@ -22,8 +23,8 @@ pub struct UserLine {
     pub created_at: Timestamp,
 }
 
-/// Rows that are read at once. Photos are large.
-const BATCH: i64 = 200;
+/// Rows of one fetch: photos and transcripts of megabytes come within the statement timeout, also where the disk is slow.
+const BATCH: i64 = 50;
 /// What is derived from the rest, or only says how it is processed.
 const LEFT_OUT: [&str; 4] = ["embeddings", "search_entries", "request_keys", "user_usage"];
 
@@ -69,22 +70,22 @@ impl Operations {
         let mut transaction = self.db.begin_reading().await?;
         let tables = ["users"].into_iter().chain(TABLES).filter(|table| !LEFT_OUT.contains(table));
         for table in tables {
-            // Row by row through a cursor: each fetch has the statement timeout to itself.
+            // Through a cursor: each fetch has the statement timeout to itself. What is sent of a conversation (`body`) is made of it.
             let cursor = format!(
                 "declare export cursor for select to_jsonb(t) - \
-                 '{{key_sha256,secret,previous_secret,mcp_token,p256dh,auth,words}}'::text[] from {table} t where user_id = $1"
+                 '{{key_sha256,secret,previous_secret,mcp_token,p256dh,auth,words,body}}'::text[] from {table} t where user_id = $1"
             );
             sqlx::query(AssertSqlSafe(cursor)).bind(user.as_str()).execute(&mut *transaction).await?;
-            loop {
-                let rows: Vec<Value> =
-                    sqlx::query_scalar(AssertSqlSafe(format!("fetch {BATCH} from export")))
+            let mut is_more = true;
+            while is_more {
+                is_more = false;
+                // One row is held at a time.
+                let mut rows =
+                    sqlx::query_scalar::<_, Value>(AssertSqlSafe(format!("fetch {BATCH} from export")))
                         .persistent(false)
-                        .fetch_all(&mut *transaction)
-                        .await?;
-                if rows.is_empty() {
-                    break;
-                }
-                for row in rows {
+                        .fetch(&mut *transaction);
+                while let Some(row) = rows.try_next().await? {
+                    is_more = true;
                     if let Err(refused) = take(table, row) {
                         return Ok(Err(refused));
                     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use db::After;
 use records::{ConversationId, EventKind, Timestamp, UserId, WebhookFormat};
 use secrecy::SecretString;
@@ -80,8 +81,8 @@ pub struct ClaimedDelivery {
     pub conversation_id: Option<ConversationId>,
     /// The action item or memory it is about.
     pub subject_id: Option<String>,
-    /// Rendered at an earlier try.
-    pub body: Option<Vec<u8>>,
+    /// Rendered at an earlier try. Cheap to clone: it may be megabytes.
+    pub body: Option<Bytes>,
     /// The database's clock at the claim.
     pub now: Timestamp,
     /// The trace that its event continues. It is not sent to receivers.

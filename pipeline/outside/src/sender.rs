@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
-use reqwest::{Response, Url};
+use reqwest::{Body, Response, Url};
 
 use crate::clients::{CannotSend, Clients};
 use crate::guard::{Guard, Reach};
@@ -70,7 +70,7 @@ impl Sender {
         user: &str,
         url: &Url,
         headers: Vec<(String, String)>,
-        body: Vec<u8>,
+        body: impl Into<Body>,
         now: DateTime<Utc>,
     ) -> Answer {
         // Again, since an endpoint may be older than today's allowed ranges.

@@ -2,9 +2,9 @@
 
 use operations::Operations;
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, BufWriter, ErrorKind, Write},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -18,6 +18,7 @@ use crate::commands::ids::no_such_user;
 use crate::{
     commands::{consent::Cause, stdout::say, table::print_json},
     exit::Exit,
+    lifecycle::Interruption,
 };
 
 /// The user, the file, the operator and the reason.
@@ -54,11 +55,16 @@ pub(super) async fn run(operations: &Operations, export: &Export, as_json: bool)
     let mut name = export.output.file_name().with_context(creating)?.to_owned();
     name.push(".partial");
     let partial = export.output.with_file_name(name);
-    // What an export left that was killed.
-    let _ = fs::remove_file(&partial);
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&partial);
-    let file = BufWriter::new(file.with_context(creating)?);
-    let written = write(operations, export, &user, file).await;
+    let mut interruption = Interruption::listen().context("listening for signals")?;
+    let file = create(&partial).with_context(creating)?;
+    let written = tokio::select! {
+        written = write(operations, export, &user, &file) => written,
+        // What the user said does not stay behind in half a file.
+        code = interruption.heard() => {
+            let _ = fs::remove_file(&partial);
+            return Ok(code);
+        }
+    };
     let named = match written {
         Ok(rows) => give_name(&partial, &export.output).map(|()| rows).with_context(creating),
         Err(error) => Err(error),
@@ -75,12 +81,8 @@ pub(super) async fn run(operations: &Operations, export: &Export, as_json: bool)
 }
 
 /// Answers how many rows were written.
-async fn write(
-    operations: &Operations,
-    export: &Export,
-    user: &UserId,
-    mut file: BufWriter<File>,
-) -> anyhow::Result<u64> {
+async fn write(operations: &Operations, export: &Export, user: &UserId, file: &File) -> anyhow::Result<u64> {
+    let mut file = BufWriter::new(file);
     if !operations.begin_export(user, &export.cause.action()).await? {
         return Err(no_such_user(user).into());
     }
@@ -92,6 +94,34 @@ async fn write(
     let written = written.await?.and_then(|()| finish(file));
     written.with_context(|| format!("writing {}", export.output.display()))?;
     Ok(rows)
+}
+
+/// Creates the file that is not whole yet, in place of what an export left that was killed. One that still writes holds a lock
+/// until it has named its file: of two, the second would put its beginning under the name of the first one's end.
+fn create(partial: &Path) -> io::Result<File> {
+    if let Ok(left) = File::open(partial) {
+        lock(&left)?;
+    }
+    let _ = fs::remove_file(partial);
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(partial)?;
+    lock(&file)?;
+    // Another one may have taken it for left between the two lines above.
+    match partial.symlink_metadata()?.ino() == file.metadata()?.ino() {
+        true => Ok(file),
+        false => Err(another_writes()),
+    }
+}
+
+/// A file system without locks goes on without.
+fn lock(file: &File) -> io::Result<()> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(another_writes()),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
+    }
+}
+
+fn another_writes() -> io::Error {
+    io::Error::new(ErrorKind::ResourceBusy, "another export is writing it")
 }
 
 /// Names a whole file; one that came to be under that name meanwhile stays, where the file system knows hard links.
@@ -109,6 +139,6 @@ fn write_row(file: &mut impl Write, table: &str, row: &Value) -> io::Result<()> 
 }
 
 /// A file that is not on the disk was not exported.
-fn finish(file: BufWriter<File>) -> io::Result<()> {
+fn finish(file: BufWriter<&File>) -> io::Result<()> {
     file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }

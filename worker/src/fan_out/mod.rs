@@ -5,6 +5,7 @@ mod request;
 
 use std::{sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use outbox::{ClaimedDelivery, ClaimedPush, DeliveryOutcome, SenderLoad};
 use outside::Sender;
 use records::{ActionItem, EventKind, Memory, UserId, WebhookFormat};
@@ -78,7 +79,7 @@ impl Outbound for FanOut {
         let ledger = &self.shared.ledger;
         let verb = || ledger.db().in_time(ledger.outbox().keep_body(delivery, &body));
         match self.shared.with_retries(verb).await? {
-            true => Ok(Some(self.post(delivery, body, wait).await)),
+            true => Ok(Some(self.post(delivery, body.into(), wait).await)),
             // Another process may have the delivery by now: sending what was not kept could send two different bodies.
             false => Ok(None),
         }
@@ -149,7 +150,8 @@ impl FanOut {
         Ok(self.render.body(delivery, conversation.as_ref(), memory.as_ref(), item.as_ref()))
     }
 
-    async fn post(&self, delivery: &ClaimedDelivery, body: Vec<u8>, wait: &ReceiverWait) -> DeliveryOutcome {
+    async fn post(&self, delivery: &ClaimedDelivery, body: Bytes, wait: &ReceiverWait) -> DeliveryOutcome {
+        wait.keeps(body.len());
         match request::of(delivery, &body) {
             Ok((url, headers)) => {
                 let answer = self.sender.post(delivery.user_id.as_str(), &url, headers, body, delivery.now);

@@ -11,7 +11,9 @@ select current_setting('max_connections')::bigint as sessions_allowed,
            (select max(age(xmin)) from pg_replication_slots),
            (select max(age(transaction)) from pg_prepared_xacts
             where database = current_database())), 0)::bigint as oldest_snapshot_age,
-       pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 as wal_bytes,
+       -- A standby writes none, and refuses to say how much.
+       pg_wal_lsn_diff(case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_insert_lsn() end,
+           '0/0')::float8 as wal_bytes,
        xact_commit as commits, xact_rollback as rollbacks, blks_hit as blocks_cached, blks_read as blocks_read, deadlocks,
        pg_database_size(datid) as bytes, pg_postmaster_start_time() as started_at, current_database()::text as name
 from pg_stat_database

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
+use bytes::Bytes;
 use chrono::TimeDelta;
 use db::{
     Error,
@@ -217,7 +218,7 @@ fn claimed(secrets: &Secrets, row: TakenRow, now: Timestamp) -> Option<ClaimedDe
         occurred_at: row.occurred_at,
         conversation_id: row.conversation_id.map(ConversationId::new),
         subject_id: row.subject_id,
-        body: row.body,
+        body: row.body.map(Bytes::from),
         now,
         trace: row.trace_context.as_deref().and_then(|text| text.parse().ok()),
     })

@@ -209,3 +209,17 @@ async fn failover_to_an_asynchronous_standby_loses_unreplicated_admissions_only(
     println!("{} of {} acknowledged were lost", lost.len(), acknowledged.len());
     assert!(!lost.is_empty() && lost.len() < acknowledged.len(), "{} of {}", lost.len(), acknowledged.len());
 }
+
+/// Where an operator names a standby by mistake, what the doctor reads of a primary is refused: it ended with that error.
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_says_that_a_standby_takes_no_writes() {
+    let primary = Server::start("examined");
+    printed(&primary.url(), &["migrate"]);
+    let standby = Server::standby_of(&primary, primary.addr());
+    until_followed(&primary, "async").await;
+
+    let doctor = command(&standby.url(), &["doctor"]);
+
+    let said = String::from_utf8_lossy(&doctor.stdout);
+    assert!(doctor.status.code() == Some(1) && said.contains("the server is a standby"), "{doctor:?}");
+}

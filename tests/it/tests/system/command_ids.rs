@@ -2,7 +2,9 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::binary::{self, command, printed};
@@ -221,4 +223,91 @@ async fn killed_export_leaves_no_file() {
     let text = std::fs::read_to_string(&file).expect("the file is there");
     assert_eq!(repeated["rows"], text.lines().count(), "{repeated}");
     std::fs::remove_dir_all(&folder).expect("it can be removed");
+}
+
+/// An operator who ends it and begins again under another name would leave half of what the user said behind.
+#[tokio::test]
+async fn interrupted_export_leaves_no_part_of_it() {
+    let world = World::new().await;
+    let folder = std::env::temp_dir().join(format!("listen-export-interrupted-{}", std::process::id()));
+    std::fs::create_dir(&folder).expect("it is new");
+    let name = folder.join("u1.jsonl").display().to_string();
+    let words = ["users", "export", "u1", "--output", &name, "--reason", "asked for", "--operator", "olga"];
+    let _locks = world.hold_locks("lock table memories").await;
+    let mut export =
+        Command::new(binary::path()).args(words).env("DATABASE_URL", &world.url).spawn().expect("it starts");
+    world.until_a_session_waits().await;
+
+    let id = Pid::from_raw(i32::try_from(export.id()).expect("an id of a process")).expect("it is not 0");
+    kill_process(id, Signal::INT).expect("it is there");
+
+    assert_eq!(export.wait().expect("it has ended").code(), Some(130));
+    assert_eq!(std::fs::read_dir(&folder).expect("the folder is there").count(), 0);
+    std::fs::remove_dir(&folder).expect("it can be removed");
+}
+
+/// Two operators at once: the second one's beginning would stand under the name of what the first one says is whole.
+#[tokio::test]
+async fn export_into_a_file_that_another_one_writes_is_refused() {
+    let world = World::new().await;
+    let folder = std::env::temp_dir().join(format!("listen-export-twice-{}", std::process::id()));
+    std::fs::create_dir(&folder).expect("it is new");
+    let file = folder.join("u1.jsonl");
+    let name = file.display().to_string();
+    let words = ["users", "export", "u1", "--output", &name, "--reason", "asked for", "--operator", "olga"];
+    let locks = world.hold_locks("lock table memories").await;
+    let mut first =
+        Command::new(binary::path()).args(words).env("DATABASE_URL", &world.url).spawn().expect("it starts");
+    world.until_a_session_waits().await;
+
+    let second = command(&world.url, &words);
+
+    let said = String::from_utf8_lossy(&second.stderr);
+    assert!(second.status.code() == Some(1) && said.contains("another export is writing it"), "{said}");
+    drop(locks);
+    assert!(first.wait().expect("it has ended").success());
+    let text = std::fs::read_to_string(&file).expect("the file is there");
+    let last: Value = serde_json::from_str(text.lines().last().expect("a line")).expect("a document");
+    assert_eq!(last["table"], "developer_keys", "{text}");
+    assert_eq!(std::fs::read_dir(&folder).expect("the folder is there").count(), 1, "nothing else is left");
+    std::fs::remove_dir_all(&folder).expect("it can be removed");
+}
+
+/// Operators run commands in the containers of processes: what an export takes of the memory there, they lack.
+#[tokio::test]
+async fn export_of_many_pictures_takes_little_memory() {
+    let world = World::new().await;
+    world
+        .run(
+            "insert into conversations (user_id, conversation_id, source, language, status, created_at, updated_at, started_at, \
+             finished_at) values ('u1', 'c', 'phone', 'en', 'completed', now(), now(), now(), now())",
+        )
+        .await;
+    world
+        .run(
+            "insert into photos (user_id, conversation_id, photo_id, base64) \
+             select 'u1', 'c', n::text, repeat('A', 2000000) from generate_series(1, 200) n",
+        )
+        .await;
+    let file = std::env::temp_dir().join(format!("listen-export-large-{}.jsonl", std::process::id()));
+    let name = file.display().to_string();
+    let words = ["users", "export", "u1", "--output", &name, "--reason", "asked for", "--operator", "olga"];
+    let mut export =
+        Command::new(binary::path()).args(words).env("DATABASE_URL", &world.url).spawn().expect("it starts");
+
+    let (status, mut peak) = (format!("/proc/{}/status", export.id()), 0);
+    let ended = loop {
+        if let Some(ended) = export.try_wait().expect("it is there") {
+            break ended;
+        }
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+        peak = line.trim().trim_end_matches(" kB").parse::<u64>().unwrap_or(0).max(peak);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+
+    assert!(ended.success(), "{ended}");
+    assert!(std::fs::metadata(&file).expect("the file is there").len() > 400_000_000);
+    std::fs::remove_file(file).expect("it can be removed");
+    assert!((1..200_000).contains(&peak), "{peak} kB");
 }
