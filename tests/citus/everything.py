@@ -263,10 +263,15 @@ class Everything:
                 self.failed.append(f"a live socket: {spoken.answer[:200]}")
             segment = {"id": str(uuid.uuid4()), "text": "Live words about the meeting on Monday.", "start": number, "end": number + 1, "speaker": "SPEAKER_00", "is_user": True}
             spoken.say({"type": "suggested_transcript", "segments": [segment]})
-            time.sleep(1)
             if number == 1:
-                in_progress = self.ask("GET", "/v1/dev/user/conversations?status=in_progress&include_transcript=true", key)
-                if "Live words" not in str(in_progress):
+                there = False
+                for _ in range(60):
+                    in_progress = self.ask("GET", "/v1/dev/user/conversations?status=in_progress&include_transcript=true", key)
+                    there = "Live words" in str(in_progress)
+                    if there:
+                        break
+                    time.sleep(0.5)
+                if not there:
                     self.failed.append(f"what was said live is not there: {str(in_progress)[:200]}")
                 self.ask("POST", "/v1/conversations", key, {})
             spoken.close()
