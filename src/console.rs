@@ -12,32 +12,32 @@ mod chart;
 mod confirm;
 mod delivery;
 mod endpoint;
-mod fault;
+mod error;
+mod extract;
 mod filter_form;
 mod find;
 mod guard;
 mod help;
 mod job;
+mod job_actions;
 mod jobs;
 mod live;
 mod login;
-mod many;
-mod one;
-mod orders;
 mod outcome;
 mod overview;
 mod page;
 mod paging;
 mod queues;
 mod replays;
-mod selected;
+mod run_now;
+mod selected_jobs;
 mod session;
 mod sessions;
 mod shards;
+mod start_replay;
 #[cfg(test)]
 mod tests;
 mod try_now;
-mod typed;
 mod visitor;
 mod webhooks;
 mod words;
@@ -54,7 +54,7 @@ use axum::{
 use ledger::Shards;
 use serde::Deserialize;
 
-use self::{fault::Fault, live::Parts, session::Sessions};
+use self::{error::Fault, live::Parts, session::Sessions};
 use crate::config::ConsoleAccess;
 
 /// A form is short.
@@ -124,18 +124,15 @@ pub(crate) fn router(
         .route("/console/logout", post(login::leave))
         .route("/console/jobs", get(jobs::list))
         .route("/console/find", get(find::show))
-        .route("/console/jobs/selected", get(selected::ask).post(selected::act))
-        .route("/console/jobs/selected/outcome", get(selected::show))
+        .route("/console/jobs/selected", get(selected_jobs::ask).post(selected_jobs::act))
+        .route("/console/jobs/selected/outcome", get(selected_jobs::show))
         .route("/console/jobs/{id}", get(job::show))
-        .route("/console/jobs/{id}/replay", get(one::ask_replay).post(one::replay))
-        .route("/console/jobs/{id}/discard", get(one::ask_discard).post(one::discard))
-        .route("/console/jobs/{id}/run-now", get(orders::ask_run_now).post(orders::run_now))
-        .route("/console/jobs/{id}/cancel", get(orders::ask_cancel).post(orders::cancel))
-        .route("/console/run-now", get(orders::ask_many).post(orders::run_many_now))
+        .route("/console/jobs/{id}/{change}", get(job_actions::ask).post(job_actions::act))
+        .route("/console/run-now", get(run_now::ask).post(run_now::act))
         .route("/console/outcome", get(outcome::show))
         .route("/console/queues/{queue}/{change}", get(queues::ask).post(queues::change))
-        .route("/console/replays", get(replays::list).post(many::start))
-        .route("/console/replays/new", get(many::ask))
+        .route("/console/replays", get(replays::list).post(start_replay::start))
+        .route("/console/replays/new", get(start_replay::ask))
         .route("/console/replays/{id}", get(replays::show))
         .route("/console/replays/{id}/{change}", get(replays::ask).post(replays::change))
         .route("/console/webhooks", get(webhooks::list))

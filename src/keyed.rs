@@ -3,7 +3,7 @@
 use std::fmt;
 
 use job::{JobId, WorkerId, shard_of_user};
-use ledger::Claimed;
+use ledger::StoredJob;
 use records::UserId;
 use secrecy::SecretString;
 
@@ -31,7 +31,7 @@ impl api::ByokPermit for Permit {
         self.0.claimant().cloned()
     }
 
-    fn run(self: Box<Self>, claimed: Claimed, key: SecretString) {
+    fn run(self: Box<Self>, claimed: StoredJob, key: SecretString) {
         self.0.run(claimed, key);
     }
 

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ledger::{Claimed, Ledger};
+use ledger::{Ledger, StoredJob};
 use operations::{Operations, Process, RUN_MILLIS, RunCounts};
 use parking_lot::{Mutex, MutexGuard};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -54,7 +54,7 @@ impl RunCounter {
 }
 
 impl RunObserver for RunCounter {
-    fn observe(&self, _: &Claimed, event: RunEvent) {
+    fn observe(&self, _: &StoredJob, event: RunEvent) {
         if let RunEvent::RunEnded { end, elapsed } = event {
             self.count(end, elapsed);
         }

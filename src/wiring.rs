@@ -196,14 +196,15 @@ impl App {
         let sender = Sender::new(self.guard.clone()).context("making the outgoing client")?;
         let settings = run_settings(&self.config, self.slots.as_ref(), &process_name(), observer);
         let settings = worker::Settings { vapid: self.vapid.clone(), ..settings };
-        Ok(Worker::new(
-            ledger.clone(),
-            self.engines.clone(),
+        Ok(Worker {
+            ledger: ledger.clone(),
+            engines: self.engines.clone(),
             sender,
-            Arc::new(Bodies),
-            self.worker_metrics.clone(),
+            render: Arc::new(Bodies),
+            metrics: self.worker_metrics.clone(),
             settings,
-        ))
+            health: Health::default(),
+        })
     }
 
     /// The apps of users, for the assistant.
@@ -306,7 +307,7 @@ impl App {
         }
         let worker = self.worker(ledger, observer)?;
         tasks.spawn(worker::index(ledger.clone(), lifecycle.soft.clone()));
-        let health = worker.health();
+        let health = worker.health.clone();
         tasks.spawn(worker.run(lifecycle.soft.clone(), lifecycle.hard.clone()));
         Ok(Some(health))
     }

@@ -5,7 +5,7 @@
 use std::fmt::Debug;
 
 use job::{JobId, WorkerId};
-use ledger::{Claimed, Ledger, LiveAdmission};
+use ledger::{Ledger, LiveAdmission, StoredJob};
 use records::UserId;
 use secrecy::SecretString;
 
@@ -23,7 +23,7 @@ pub trait ByokPermit: Send + Sync {
     fn claimant(&self) -> Option<WorkerId>;
 
     /// Runs a job whose lease was taken under that name.
-    fn run(self: Box<Self>, claimed: Claimed, key: SecretString);
+    fn run(self: Box<Self>, claimed: StoredJob, key: SecretString);
 
     /// Claims and runs a parked job as soon as a slot is free.
     fn wait(self: Box<Self>, job: JobId, key: SecretString);
@@ -40,7 +40,7 @@ impl ByokRuns for NoByokRuns {
 }
 
 /// What an admission leaves to the keyed runs: the job, and the lease if it was taken at once.
-pub(crate) type Left<T> = (T, Option<JobId>, Option<Claimed>);
+pub(crate) type Left<T> = (T, Option<JobId>, Option<StoredJob>);
 
 /// Admits a request that brings keys, for which a slot is reserved: `admit` gets the worker that may take the lease at once, and the
 /// job goes to the keyed runs with its keys. Once begun, it is not given up when the client hangs up: a lease that was

@@ -34,10 +34,12 @@ impl Action {
     /// What a `Reconcile` did.
     pub(crate) fn of(answer: &Answer) -> Self {
         match answer {
-            Answer::Granted { state: State::DeadLetter { .. }, .. } => Self::DeadLetter,
-            Answer::Granted { state: State::BlockedByok, .. } => Self::Parked,
-            Answer::Granted { retry: true, .. } => Self::Recovered,
-            Answer::Granted { .. } => Self::Queued,
+            Answer::Granted { job, retry, .. } => match job.state {
+                State::DeadLetter { .. } => Self::DeadLetter,
+                State::BlockedByok => Self::Parked,
+                _ if *retry => Self::Recovered,
+                _ => Self::Queued,
+            },
             Answer::Refused(_) | Answer::Missing => Self::None,
         }
     }
@@ -105,7 +107,7 @@ fn spread(seed: u64, step: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use job::{FailureCode, Refusal};
+    use job::{Admission, FailureCode, Job, JobId, Origin, Refusal};
     use records::Timestamp;
 
     use super::*;
@@ -128,7 +130,13 @@ mod tests {
 
     #[test]
     fn plan_maps_every_answer_to_an_action() {
-        let granted = |state, retry| Answer::Granted { state, retry, dead_letter: false };
+        let id = JobId::derive("u", "c", 1);
+        let admission = Admission { id, origin: Origin::Finalize, force_process: true, requires_keys: false };
+        let admitted = Job::admit(admission, Timestamp::UNIX_EPOCH).job;
+        let granted = |state, retry| {
+            let job = Job { state, ..admitted.clone() };
+            Answer::Granted { job, retry, dead_letter: false }
+        };
         let queued = State::Queued { ready_at: Timestamp::UNIX_EPOCH };
         assert_eq!(Action::of(&granted(queued.clone(), false)), Action::Queued);
         assert_eq!(Action::of(&granted(queued, true)), Action::Recovered);

@@ -7,7 +7,7 @@ mod setup;
 use std::time::Duration;
 
 use ledger::OperatorAction;
-use operations::{JobFilter, Operations, ReplayChange, ReplayOrder, Started, Stepped};
+use operations::{JobFilter, Operations, ReplayChange, ReplayOrder, Stepped};
 use reconciler::work_off_replays;
 use setup::Setup;
 use uuid::Uuid;
@@ -29,7 +29,7 @@ async fn of_two() -> (Setup, OperatorAction) {
              update conversations set status = 'failed'",
         )
         .await;
-    let olga = OperatorAction { operator: "olga".to_owned(), reason: "the model is back".to_owned() };
+    let olga = OperatorAction::new("olga", "the model is back");
     start(&setup, OPERATION, &olga).await;
     (setup, olga)
 }
@@ -43,7 +43,7 @@ async fn start(setup: &Setup, id: Uuid, action: &OperatorAction) {
         in_flight: 10,
     };
     let started = Operations::new(&setup.ledger).start_replay(id, &order, action).await.unwrap();
-    assert!(matches!(started, Started::Running(_)));
+    assert!(started.is_some());
 }
 
 #[tokio::test]

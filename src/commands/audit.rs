@@ -57,7 +57,7 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
             let id = ids::whole(&operations, IdKind::Job, None, &id).await?;
             let view = operations.job(&job::JobId::from_text(id.clone())).await?;
             let view = view.ok_or_else(|| Exit::NotFound(format!("there is no job {id}")))?;
-            (vec![operations], Some((view.user_id, view.job.id)))
+            (vec![operations], Some((view.stored.user_id, view.stored.job.id)))
         }
     };
     let filter = ActionFilter {

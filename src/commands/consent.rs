@@ -33,7 +33,7 @@ pub(crate) struct Consent {
 impl Cause {
     /// As the ledger records it.
     pub(crate) fn action(&self) -> OperatorAction {
-        OperatorAction { operator: self.operator.clone(), reason: self.reason.clone() }
+        OperatorAction::new(&self.operator, &self.reason)
     }
 }
 

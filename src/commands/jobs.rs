@@ -14,11 +14,11 @@ mod why;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use job::{JobId, Refusal};
-use operations::{IdKind, JobPage, Operations};
+use job::{Job, JobId, Refusal};
+use ledger::Answer;
+use operations::{IdKind, JobPage, Operations, OrderOfMany};
 use rand::RngExt;
 
-use self::filter::Which;
 use super::{ids, table::CommonArgs};
 use crate::{exit::Exit, process::chance};
 
@@ -68,7 +68,6 @@ enum Verb {
 /// When the database does not answer, there is no such job or user, or its state refuses.
 pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
     let (common, as_json) = (&jobs.common, jobs.common.json);
-    let of_user = async |which: &Which| ids::shards_of(common, which.user.as_deref()).await;
     match jobs.verb {
         Verb::List(list) => {
             let (shards, user) = ids::shards_and_user(common, list.which.user.as_deref()).await?;
@@ -83,26 +82,20 @@ pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
         Verb::Replay(replay) => {
             return match &replay.id {
                 Some(id) => replay::one(&shard_of(common, id).await?, &replay, id, as_json).await,
-                None => replay::many(&of_user(&replay.which).await?, &replay, as_json).await,
+                None => {
+                    let shards = ids::shards_of(common, replay.which.user.as_deref()).await?;
+                    replay::many(&shards, &replay, as_json).await
+                }
             };
         }
-        Verb::RunNow(order) if order.ids.is_empty() => {
-            return orders::run_many_now(&of_user(&order.which).await?, &order, as_json).await;
+        Verb::RunNow(orders::RunNow { ids, which, all, cause, consent }) => {
+            return orders::run(common, OrderOfMany::RunNow, (&ids, &which, all), (&cause, consent)).await;
         }
-        Verb::RunNow(order) => {
-            return orders::run_now(&ids::jobs(common, &order.ids).await?, &order, as_json).await;
+        Verb::Cancel(orders::Cancel { ids, which, cause, consent }) => {
+            return orders::run(common, OrderOfMany::Cancel, (&ids, &which, false), (&cause, consent)).await;
         }
-        Verb::Cancel(order) if order.ids.is_empty() => {
-            return orders::cancel_many(&of_user(&order.which).await?, &order, as_json).await;
-        }
-        Verb::Cancel(order) => {
-            return orders::cancel(&ids::jobs(common, &order.ids).await?, &order, as_json).await;
-        }
-        Verb::Dismiss(order) if order.ids.is_empty() => {
-            return orders::dismiss_many(&of_user(&order.which).await?, &order, as_json).await;
-        }
-        Verb::Dismiss(order) => {
-            return orders::dismiss(&ids::jobs(common, &order.ids).await?, &order, as_json).await;
+        Verb::Dismiss(orders::Dismiss { ids, which, all, cause, consent }) => {
+            return orders::run(common, OrderOfMany::Dismiss, (&ids, &which, all), (&cause, consent)).await;
         }
         Verb::Pause(switch) => pause::pause(&common.chosen()?, &switch, as_json).await?,
         Verb::Resume(switch) => pause::resume(&common.chosen()?, &switch, as_json).await?,
@@ -124,6 +117,15 @@ async fn page(operations: &Operations, id: &str) -> anyhow::Result<JobPage> {
 /// A job's whole id.
 async fn whole(operations: &Operations, id: &str) -> anyhow::Result<String> {
     ids::whole(operations, IdKind::Job, None, id).await
+}
+
+/// The job as an operation left it, or why it did not.
+async fn granted(operations: &Operations, id: &str, answer: Answer) -> anyhow::Result<Job> {
+    match answer {
+        Answer::Granted { job, .. } => Ok(job),
+        Answer::Refused(refusal) => Err(Exit::Refused(refused(operations, id, refusal).await).into()),
+        Answer::Missing => Err(no_job(id)),
+    }
 }
 
 fn no_job(id: &str) -> anyhow::Error {

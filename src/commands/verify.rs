@@ -100,7 +100,7 @@ async fn examine(operations: &Operations, verify: &Verify) -> anyhow::Result<(Ve
     }
     let recounted = match (verify.fix_totals, &verify.reason, &verify.operator) {
         (true, Some(reason), Some(operator)) => {
-            let action = OperatorAction { operator: operator.clone(), reason: reason.clone() };
+            let action = OperatorAction::new(operator, reason);
             Some(operations.recount(&action).await?)
         }
         _ => None,

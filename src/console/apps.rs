@@ -16,11 +16,11 @@ use super::{
     Console,
     auth::Acting,
     confirm::Confirm,
-    fault::{Fault, Undone},
+    error::{Fault, Undone},
+    extract::{Path, Query},
     page::{Frame, render},
     paging::{read_place, write_place},
     shards::without,
-    typed::{Path, Query},
     visitor::Visitor,
     words::{Moment, query},
 };

@@ -8,11 +8,11 @@ use serde::Deserialize;
 
 use super::{
     Console,
-    fault::Fault,
+    error::Fault,
+    extract::Query,
     page::{Frame, render},
     paging::{read_place, write_place},
     shards::without,
-    typed::Query,
     visitor::Visitor,
     words::{Moment, query},
 };

@@ -11,9 +11,9 @@ use ledger::OperatorAction;
 
 use super::{
     Console,
-    fault::Fault,
+    error::Fault,
+    extract::Form,
     session::COOKIE,
-    typed::Form,
     visitor::{Nonce, PartRequest, Visitor},
 };
 use crate::config::ConsoleAccess;
@@ -150,7 +150,7 @@ impl Acting {
     pub(super) fn action(&self) -> Result<OperatorAction, Fault> {
         let reason = self.field("reason").unwrap_or_default();
         match reason.chars().count() {
-            3..=500 => Ok(OperatorAction { operator: self.operator.clone(), reason: reason.to_owned() }),
+            3..=500 => Ok(OperatorAction::new(&self.operator, reason)),
             _ => Err(Fault::NoReason),
         }
     }

@@ -9,11 +9,11 @@ use records::UserId;
 use super::{
     Console,
     audit::Line,
-    fault::{Fault, in_time},
+    error::{Fault, in_time},
+    extract::Query,
     live::live_page,
     page::Frame,
     paging::{read_place, write_place},
-    typed::Query,
     visitor::Visitor,
     webhooks::{Endpoint, Which, answer, endpoint, missing},
     words::{Moment, query},

@@ -8,7 +8,7 @@ use records::UserId;
 use serde::Deserialize;
 
 use super::{
-    fault::Fault,
+    error::Fault,
     paging::{parse_place, write_place},
     words::query,
 };

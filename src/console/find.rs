@@ -10,10 +10,10 @@ use serde::Deserialize;
 
 use super::{
     Console,
-    fault::Fault,
+    error::Fault,
+    extract::Query,
     page::{Frame, render},
     shards::without,
-    typed::Query,
     visitor::Visitor,
     words::{query, segment},
 };

@@ -11,7 +11,7 @@ use rand::RngExt;
 
 use super::{
     Console,
-    fault::Fault,
+    error::Fault,
     page::Frame,
     visitor::{Nonce, Visitor},
 };

@@ -5,9 +5,9 @@ use axum::response::{IntoResponse, Redirect, Response};
 use pulldown_cmark::{CowStr, Event, Tag, html::push_html};
 
 use super::{
-    fault::Fault,
+    error::Fault,
+    extract::Path,
     page::{Frame, render},
-    typed::Path,
     visitor::Visitor,
     words::segment,
 };

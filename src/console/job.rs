@@ -12,10 +12,10 @@ use super::{
     After, Console,
     audit::Line,
     chart::{self, Chart},
-    fault::{Fault, in_time},
+    error::{Fault, in_time},
+    extract::{Path, Query},
     live::live_page,
     page::Frame,
-    typed::{Path, Query},
     visitor::Visitor,
     words::{Moment, Sentence, millis, status},
 };

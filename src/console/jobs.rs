@@ -8,12 +8,12 @@ use operations::{Gauges, Operations};
 
 use super::{
     Console,
-    fault::Fault,
+    error::Fault,
+    extract::Query,
     filter_form::{FilterForm, STATUSES},
     job::waits,
     live::live_page,
     page::Frame,
-    typed::Query,
     visitor::Visitor,
     words::{Moment, count, lasting, status},
 };

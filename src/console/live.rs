@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::{
     Console,
-    fault::Fault,
+    error::Fault,
     page::{Frame, render},
 };
 

@@ -11,9 +11,9 @@ use serde::Deserialize;
 use super::{
     Console,
     auth::cookie as sent_cookie,
+    extract::{Form, Query},
     page::{Frame, render, render_as},
     session::{COOKIE, LASTS},
-    typed::{Form, Query},
 };
 use crate::config::ConsoleAccess;
 

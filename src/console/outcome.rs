@@ -13,9 +13,9 @@ use uuid::Uuid;
 
 use super::{
     Console,
-    fault::{Fault, Undone},
+    error::{Fault, Undone},
+    extract::Query,
     page::{Frame, Message, Part, render},
-    typed::Query,
     visitor::Visitor,
     words::{count, query},
 };
@@ -46,13 +46,10 @@ impl Order {
     }
 
     fn of_name(name: &str) -> Option<Self> {
-        let queue = |name: &str| {
-            [Queue::Finalization, Queue::Creation].into_iter().find(|known| known.as_str() == name)
-        };
         match name.split_once('.') {
             None => (name == "run-now").then_some(Self::RunNow),
-            Some(("pause", name)) => queue(name).map(Self::Pause),
-            Some(("resume", name)) => queue(name).map(Self::Resume),
+            Some(("pause", name)) => Queue::from_name(name).map(Self::Pause),
+            Some(("resume", name)) => Queue::from_name(name).map(Self::Resume),
             Some(("replay", id)) => Uuid::parse_str(id).ok().map(Self::Replay),
             Some(_) => None,
         }
@@ -91,9 +88,8 @@ impl Order {
     }
 }
 
-fn due_now(OrderCounts { granted, refused, failed }: OrderCounts) -> String {
-    let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
-    format!("{} due now, {refused} refused{failed}", count(granted as i64))
+fn due_now(counts: OrderCounts) -> String {
+    format!("{} due now, {}", count(counts.granted as i64), counts.unchanged())
 }
 
 /// What was done in a shard, perhaps until an error came.

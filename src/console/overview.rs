@@ -9,11 +9,11 @@ use operations::{
 use super::{
     After, Console, RANGES,
     chart::{self, Plot},
-    fault::Fault,
+    error::Fault,
+    extract::Query,
     live::live_page,
     page::Frame,
     shards::absent,
-    typed::Query,
     visitor::Visitor,
     words::{Moment, Sentence, count, lasting, millis, query, status},
 };

@@ -2,7 +2,7 @@
 
 use job::Timestamp;
 
-use super::fault::Fault;
+use super::error::Fault;
 use crate::{commands::paging::has_four_digit_year, lists::Place};
 
 /// A place, as addresses carry it.

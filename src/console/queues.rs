@@ -11,9 +11,9 @@ use super::{
     Console,
     auth::Acting,
     confirm::Confirm,
-    fault::{Fault, Undone},
+    error::{Fault, Undone},
+    extract::Path,
     outcome::{Done, Order, Outcome},
-    typed::Path,
     visitor::Visitor,
 };
 use crate::over_shards::each_alone;
@@ -74,8 +74,7 @@ pub(super) async fn change(
 }
 
 fn read(queue: &str, change: &str) -> Result<(Queue, bool), Fault> {
-    let known = [Queue::Finalization, Queue::Creation].into_iter().find(|known| known.as_str() == queue);
-    match (known, change) {
+    match (Queue::from_name(queue), change) {
         (Some(queue), "pause") => Ok((queue, true)),
         (Some(queue), "resume") => Ok((queue, false)),
         _ => Err(Fault::Missing("There is no such queue.".to_owned())),

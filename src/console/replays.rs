@@ -14,11 +14,11 @@ use super::{
     auth::Acting,
     chart::{self, Chart},
     confirm::Confirm,
-    fault::{Fault, Undone, in_time},
+    error::{Fault, Undone, in_time},
+    extract::{Path, Query},
     live::live_page,
     page::Frame,
     shards::without,
-    typed::{Path, Query},
     visitor::Visitor,
     words::{Moment, count},
 };

@@ -9,11 +9,11 @@ use store::LiveView;
 
 use super::{
     Console,
-    fault::Fault,
+    error::Fault,
+    extract::Query,
     live::live_page,
     overview::{Server, server},
     page::Frame,
-    typed::Query,
     visitor::Visitor,
     words::Moment,
 };

@@ -14,11 +14,11 @@ use super::{
     Console,
     auth::Acting,
     confirm::Confirm,
-    fault::{Fault, Undone},
+    error::{Fault, Undone},
+    extract::Query,
     live::live_page,
     page::Frame,
     paging::{read_place, write_place},
-    typed::Query,
     visitor::Visitor,
     words::{Moment, query},
 };

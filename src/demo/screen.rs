@@ -5,7 +5,7 @@ use std::{collections::HashMap, io::IsTerminal, sync::Arc, time::Duration};
 use anstyle::{AnsiColor, Reset, Style};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
-use ledger::Claimed;
+use ledger::StoredJob;
 use parking_lot::Mutex;
 use worker::{RunEvent, RunObserver};
 
@@ -271,7 +271,7 @@ fn pace(card: &Card) -> String {
 }
 
 impl RunObserver for Screen {
-    fn observe(&self, claimed: &Claimed, event: RunEvent) {
+    fn observe(&self, claimed: &StoredJob, event: RunEvent) {
         if let RunEvent::StageDone { stage, elapsed, .. } = event {
             let mut stages = self.stages.lock();
             let seen = stages.entry(claimed.conversation_id.as_str().to_owned()).or_default();

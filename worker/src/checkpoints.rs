@@ -26,8 +26,7 @@ impl CheckpointStore for Checkpoints {
         let key = checkpoint(key);
         Box::pin(async move {
             let ledger = &self.shared.ledger;
-            let verb = || ledger.db().in_time(ledger.recall(&self.token, &key));
-            Ok(self.shared.with_retries(verb).await?)
+            Ok(self.shared.with_retries(|| ledger.recall(&self.token, &key)).await?)
         })
     }
 
@@ -40,9 +39,11 @@ impl CheckpointStore for Checkpoints {
         let key = checkpoint(key);
         Box::pin(async move {
             let (ledger, due) = (&self.shared.ledger, self.account.statement(&self.engines));
-            let verb =
-                || ledger.db().in_time(ledger.record(&self.token, &key, &output, replaces, &due.spent));
-            if !self.shared.with_retries(verb).await? {
+            let is_ours = self
+                .shared
+                .with_retries(|| ledger.record(&self.token, &key, &output, replaces, &due.spent))
+                .await?;
+            if !is_ours {
                 return Err(Interrupted::LeaseLost);
             }
             self.account.saved(&due);

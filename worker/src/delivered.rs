@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use job::{Generation, JobId, WorkerId};
-use ledger::{Claimed, Delivered, Ledger, NamedClaim};
+use ledger::{Delivered, Ledger, NamedClaim, StoredJob};
 use parking_lot::Mutex;
 use stages::Engines;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -104,7 +104,7 @@ impl DeliveredRuns {
         }
     }
 
-    async fn run_claimed(&self, claimed: Claimed, slot: OwnedSemaphorePermit) -> Delivered {
+    async fn run_claimed(&self, claimed: StoredJob, slot: OwnedSemaphorePermit) -> Delivered {
         let inner = &self.0;
         let limit = inner.runner.shared.ledger.policy().run_limit.to_std().unwrap_or(Duration::MAX);
         let runner = inner.runner.clone();

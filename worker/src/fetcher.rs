@@ -4,7 +4,7 @@ use std::{panic::resume_unwind, sync::Arc, time::Duration};
 
 use apalis_core::worker::context::WorkerContext;
 use job::{Queue, WorkerId};
-use ledger::{Answer, ClaimRequest, Claimed, JobClaims, Transition};
+use ledger::{Answer, ClaimRequest, JobClaims, StoredJob, Transition};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, mpsc},
     task::JoinSet,
@@ -42,7 +42,7 @@ enum Next {
 /// A claimed job with the slot that it occupies until it is dropped.
 pub(crate) struct Assignment {
     /// The job, leased by this process.
-    pub(crate) claimed: Claimed,
+    pub(crate) claimed: StoredJob,
     pub(crate) slot: Slot,
 }
 
@@ -159,11 +159,11 @@ impl Fetcher {
     }
 
     /// Releases a job that was not started; it costs nothing (DESIGN §3, `Release`).
-    pub(crate) async fn release(&self, claimed: &Claimed) {
+    pub(crate) async fn release(&self, claimed: &StoredJob) {
         let token = claimed.lease_token();
         let transition = Transition::Release { delay: chrono::Duration::zero() };
-        let verb = || self.shared.ledger.db().in_time(self.shared.ledger.settle(&token, transition, None));
-        let answer = self.shared.with_retries(verb).await;
+        let ledger = &self.shared.ledger;
+        let answer = self.shared.with_retries(|| ledger.settle(&token, transition, None)).await;
         tracing::info!(job_id = %token.job_id, epoch = %token.epoch, granted = matches!(answer, Ok(Answer::Granted { .. })), "released unstarted");
     }
 
@@ -230,7 +230,7 @@ impl Fetcher {
     /// One slot travels with each job; the others are free again. A worker that was stopped meanwhile starts nothing.
     async fn hand_over(
         &self,
-        claims: Vec<Claimed>,
+        claims: Vec<StoredJob>,
         mut free: OwnedSemaphorePermit,
         context: &WorkerContext,
         jobs: &mpsc::UnboundedSender<Assignment>,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use job::{FailureCode, Timestamp};
-use ledger::Claimed;
+use ledger::StoredJob;
 use stages::StageName;
 
 /// What a run does, reported as it happens. Never a user's words.
@@ -86,7 +86,7 @@ impl Ended {
 /// A port for those who show the progress of runs. Called from the run itself: must return at once.
 pub trait RunObserver: Send + Sync {
     /// `event` happened in the run of `claimed`.
-    fn observe(&self, claimed: &Claimed, event: RunEvent);
+    fn observe(&self, claimed: &StoredJob, event: RunEvent);
 }
 
 /// An observer that ignores everything.
@@ -94,5 +94,5 @@ pub trait RunObserver: Send + Sync {
 pub struct NoObserver;
 
 impl RunObserver for NoObserver {
-    fn observe(&self, _: &Claimed, _: RunEvent) {}
+    fn observe(&self, _: &StoredJob, _: RunEvent) {}
 }

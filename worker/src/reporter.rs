@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use job::{Cause, FailureCode};
-use ledger::Claimed;
+use ledger::StoredJob;
 use parking_lot::Mutex;
 use stages::{Failure, Observer, StageName};
 
@@ -15,7 +15,7 @@ use crate::spending::Account;
 
 /// The observer of one run: log lines, metrics, the watcher, and the demo's pause.
 pub(crate) struct RunReporter {
-    pub(crate) claimed: Claimed,
+    pub(crate) claimed: StoredJob,
     shared: Shared,
     /// Stages that ran and their milliseconds, in the order in which they ended.
     stages: Mutex<Vec<(StageName, u32)>>,
@@ -26,7 +26,7 @@ pub(crate) struct RunReporter {
 }
 
 impl RunReporter {
-    pub(crate) fn new(claimed: Claimed, shared: &Shared) -> Self {
+    pub(crate) fn new(claimed: StoredJob, shared: &Shared) -> Self {
         Self {
             claimed,
             shared: shared.clone(),

@@ -45,7 +45,7 @@ pub(crate) enum Unanswered {
 }
 
 impl Shared {
-    /// Repeats `verb` on passing errors until it is answered, or until a hard stop.
+    /// Repeats `verb` on passing errors until it is answered, each time within the deadline of a verb, or until a hard stop.
     pub(crate) async fn with_retries<T, F>(&self, mut verb: impl FnMut() -> F) -> Result<T, Unanswered>
     where
         F: Future<Output = Result<T, Error>>,
@@ -53,7 +53,7 @@ impl Shared {
         let mut back_off = BackOff::new(&self.chance);
         let answered = async {
             loop {
-                match verb().await {
+                match self.ledger.db().in_time(verb()).await {
                     Ok(answer) => return Ok(answer),
                     Err(error) if error.is_passing() => tracing::warn!(%error, "the verb is repeated"),
                     Err(error) => {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use compute::on_behalf_of;
 use futures::FutureExt;
 use job::{Cause, FailureCode, Outcome, Refusal, State};
-use ledger::{Answer, Claimed, Completion, Finished, Results, Same, Transition};
+use ledger::{Answer, Completion, Finished, Results, Same, StoredJob, Transition};
 use parking_lot::Mutex;
 use stages::{Engines, Failure, Finalized, Interrupted, Photo, Run, Stages};
 use tokio::sync::Semaphore;
@@ -56,7 +56,7 @@ impl Runner {
 
     /// Runs `claimed` to its end, whatever that is: a panic of its work is a failed attempt. It occupies `slot` until nothing
     /// but its commit is left to do.
-    pub(crate) async fn run(self, claimed: Claimed, slot: Slot) -> Ended {
+    pub(crate) async fn run(self, claimed: StoredJob, slot: Slot) -> Ended {
         let span = tracing::info_span!(
             "run",
             job_id = %claimed.job.id,
@@ -70,7 +70,7 @@ impl Runner {
         end
     }
 
-    async fn watched(self, claimed: Claimed, slot: Slot) -> Ended {
+    async fn watched(self, claimed: StoredJob, slot: Slot) -> Ended {
         let began = Instant::now();
         let held = self.shared.leases.hold(claimed.lease_token());
         let reporter = RunReporter::new(claimed, &self.shared);
@@ -165,15 +165,14 @@ impl Runner {
     }
 
     /// The pictures that are to be described; none where the engine sees none.
-    async fn photos(&self, claimed: &Claimed) -> Result<Vec<Photo>, Interrupted> {
+    async fn photos(&self, claimed: &StoredJob) -> Result<Vec<Photo>, Interrupted> {
         if !self.engines.describe.sees() {
             return Ok(Vec::new());
         }
         let (user, conversation) = (&claimed.user_id, &claimed.conversation_id);
-        let read = || {
-            self.shared.ledger.db().in_time(self.shared.ledger.store().undescribed_photos(user, conversation))
-        };
-        let photos = self.shared.with_retries(read).await?;
+        let ledger = &self.shared.ledger;
+        let read = self.shared.with_retries(|| ledger.store().undescribed_photos(user, conversation));
+        let photos = read.await?;
         Ok(photos.into_iter().map(|(id, base64)| Photo { id, base64 }).collect())
     }
 
@@ -184,7 +183,7 @@ impl Runner {
 
     async fn complete(
         &self,
-        claimed: &Claimed,
+        claimed: &StoredJob,
         outcome: Outcome,
         results: Results,
     ) -> Result<(), Interrupted> {
@@ -251,9 +250,9 @@ impl Runner {
             answer = self.say(held, transition, cause.as_ref()).await;
         }
         match answer {
-            Ok(Answer::Granted { retry, dead_letter, state }) => {
+            Ok(Answer::Granted { job, retry, dead_letter }) => {
                 self.shared.metrics.count_transition(retry, dead_letter);
-                let ready_at = match state {
+                let ready_at = match job.state {
                     State::Queued { ready_at } => Some(ready_at),
                     _ => None,
                 };

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use job::{Outcome, State};
-use ledger::Claimed;
+use ledger::StoredJob;
 use outbox::{ClaimedDelivery, ClaimedPush, DeliveryOutcome};
 use trace::{TARGET, TraceContext};
 use tracing::{Span, field::Empty};
@@ -13,7 +13,7 @@ use crate::observer::Ended;
 
 /// A run: a child of the wait for its claim, which is a child of its admission. A parent and not a link, so that what
 /// became of a request is one trace, also when a replay or a takeover runs it again.
-pub(crate) fn run(claimed: &Claimed) -> Span {
+pub(crate) fn run(claimed: &StoredJob) -> Span {
     let job = &claimed.job;
     let span = tracing::info_span!(
         target: TARGET,
@@ -35,7 +35,7 @@ pub(crate) fn run(claimed: &Claimed) -> Span {
 }
 
 /// From the moment at which the job was due until its claim.
-fn waited(claimed: &Claimed) -> Duration {
+fn waited(claimed: &StoredJob) -> Duration {
     match &claimed.job.state {
         State::Leased(lease) => (lease.claimed_at - lease.ready_at).to_std().unwrap_or_default(),
         _ => Duration::ZERO,
@@ -56,8 +56,8 @@ pub(crate) fn completion(outcome: Outcome) -> Span {
 }
 
 /// The claim; its deliveries continue from the span in which this is called.
-pub(crate) fn going_on(claimed: &Claimed) -> Claimed {
-    Claimed { trace: TraceContext::current().or(claimed.trace), ..claimed.clone() }
+pub(crate) fn going_on(claimed: &StoredJob) -> StoredJob {
+    StoredJob { trace: TraceContext::current().or(claimed.trace), ..claimed.clone() }
 }
 
 /// A try to deliver to an endpoint: a child of the completion that wrote the delivery. Receivers are sent no `traceparent`:

@@ -36,15 +36,16 @@ fn queues(settings: &Settings) -> &'static [Queue] {
     }
 }
 
-/// Claims, runs and completes jobs, and tells endpoints. One per process.
+/// Claims, runs and completes jobs, and tells endpoints. One per process and shard. Does nothing until it is run.
 pub struct Worker {
-    ledger: Ledger,
-    engines: Engines,
-    sender: Sender,
-    render: Arc<dyn Render>,
-    metrics: Metrics,
-    settings: Settings,
-    health: Health,
+    pub ledger: Ledger,
+    pub engines: Engines,
+    pub sender: Sender,
+    pub render: Arc<dyn Render>,
+    pub metrics: Metrics,
+    pub settings: Settings,
+    /// A handle for readiness.
+    pub health: Health,
 }
 
 /// Whether a worker works: part of readiness. Holds how many of its queues have no worker that runs. Cheap to clone; outlives
@@ -52,10 +53,10 @@ pub struct Worker {
 #[derive(Clone, Debug)]
 pub struct Health(Arc<AtomicUsize>);
 
-/// Of no worker: it never becomes healthy.
+/// Of a worker that does not run: it is not healthy.
 impl Default for Health {
     fn default() -> Self {
-        Self::of(usize::MAX)
+        Self(Arc::new(AtomicUsize::new(usize::MAX)))
     }
 }
 
@@ -63,10 +64,6 @@ impl Health {
     /// `true` while every queue of the process has a worker that runs.
     pub fn is_healthy(&self) -> bool {
         self.0.load(Ordering::Acquire) == 0
-    }
-
-    fn of(queues: usize) -> Self {
-        Self(Arc::new(AtomicUsize::new(queues)))
     }
 
     fn works(&self) -> Working<'_> {
@@ -85,30 +82,13 @@ impl Drop for Working<'_> {
 }
 
 impl Worker {
-    /// A worker that does nothing until it is run.
-    pub fn new(
-        ledger: Ledger,
-        engines: Engines,
-        sender: Sender,
-        render: Arc<dyn Render>,
-        metrics: Metrics,
-        settings: Settings,
-    ) -> Self {
-        let health = Health::of(queues(&settings).len());
-        Self { ledger, engines, sender, render, metrics, settings, health }
-    }
-
-    /// A handle for readiness, to be taken before [`run`](Self::run).
-    pub fn health(&self) -> Health {
-        self.health.clone()
-    }
-
     /// Works until stopped. `soft`: claims nothing more, lets every run reach its next checkpoint, gives back what is
     /// not done (that costs no attempt), lets tries to tell endpoints end, then returns. `hard`: drops everything and
     /// returns; what was leased is taken over when its lease expires.
     pub async fn run(self, soft: CancellationToken, hard: CancellationToken) {
         let Self { ledger, engines, sender, render, metrics, settings, health } = self;
         let (slots, tracker) = (settings.slots(), TaskTracker::new());
+        health.0.store(queues(&settings).len(), Ordering::Release);
         let shared = Shared::new(ledger, metrics, settings, soft, hard);
         let runner = Runner::new(shared.clone(), engines, FINISHING);
         let deliveries =

@@ -10,7 +10,7 @@ use axum::{
 };
 use db::Shard;
 use job::{Outcome, Queue, WorkerId};
-use ledger::{ClaimRequest, Claimed, Completion, Ledger, Results, Same, Shards};
+use ledger::{ClaimRequest, Completion, Ledger, Results, Same, Shards, StoredJob};
 use records::{EventKind, UserId};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
@@ -188,7 +188,7 @@ impl Bench {
     }
 
     /// Claims everything that is due in a queue, as a worker would.
-    pub(crate) async fn claim_all(&self, queue: Queue) -> Vec<Claimed> {
+    pub(crate) async fn claim_all(&self, queue: Queue) -> Vec<StoredJob> {
         let worker = WorkerId("test".to_owned());
         let request =
             ClaimRequest { queue, worker, slots: 100, share: 100, most: 100, running: HashMap::new() };

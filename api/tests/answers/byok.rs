@@ -11,7 +11,7 @@ use axum::{
     http::{Method, Request},
 };
 use job::{Epoch, FailureCode, JobId, Queue, WorkerId};
-use ledger::{Claimed, LeaseToken, Transition};
+use ledger::{LeaseToken, StoredJob, Transition};
 use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ impl ByokPermit for FakePermit {
         self.has_slot.then(|| WorkerId("keyed".to_owned()))
     }
 
-    fn run(self: Box<Self>, claimed: Claimed, key: SecretString) {
+    fn run(self: Box<Self>, claimed: StoredJob, key: SecretString) {
         let key = key.expose_secret().to_owned();
         self.handed.lock().unwrap().push(HandedOver::Run { job: claimed.job.id, key });
     }

@@ -1,32 +1,38 @@
 //! The one function that says what happens next.
 
-use crate::{Command, Job, Policy, Refusal, Step, Timestamp, claim, operator, repair, run, user};
+use crate::{Command, Job, Policy, Refusal, Step, Timestamp};
+
+/// What a job's next state follows from, besides the command. Each command has a method, in the file of those who send it.
+pub(crate) struct Decision<'a> {
+    pub(crate) job: &'a Job,
+    pub(crate) now: Timestamp,
+    pub(crate) policy: &'a Policy,
+}
 
 /// Decides `command` on `job` at `now`: total, pure, and the only place where a job's next state is made.
 ///
 /// # Errors
 /// The refusals of DESIGN §3, in the order of its table; the job is then unchanged.
 pub fn decide(job: &Job, command: Command, now: Timestamp, policy: &Policy) -> Result<Step, Refusal> {
+    let decision = Decision { job, now, policy };
     match command {
-        Command::Claim { generation, worker, keys } => {
-            claim::claim(job, generation, worker, keys, now, policy)
-        }
-        Command::Renew { epoch } => run::renew(job, epoch, now, policy),
-        Command::ProveAlive { epoch } => run::prove_alive(job, epoch, policy),
-        Command::Release { epoch, delay } => run::release(job, epoch, delay, now, policy),
-        Command::Complete { epoch, outcome } => run::complete(job, epoch, outcome),
+        Command::Claim { generation, worker, keys } => decision.claim(generation, worker, keys),
+        Command::Renew { epoch } => decision.renew(epoch),
+        Command::ProveAlive { epoch } => decision.prove_alive(epoch),
+        Command::Release { epoch, delay } => decision.release(epoch, delay),
+        Command::Complete { epoch, outcome } => decision.complete(epoch, outcome),
         Command::Fail { epoch, code, retry_after, jitter_permille } => {
-            run::fail(job, epoch, code, retry_after, jitter_permille, now, policy)
+            decision.fail(epoch, code, retry_after, jitter_permille)
         }
-        Command::Park { epoch } => run::park(job, epoch, now),
-        Command::RequireKeys => user::require_keys(job, now),
-        Command::Reconcile { task_waiting } => repair::reconcile(job, task_waiting, now, policy),
+        Command::Park { epoch } => decision.park(epoch),
+        Command::RequireKeys => decision.require_keys(),
+        Command::Reconcile { task_waiting } => decision.reconcile(task_waiting),
         Command::Replay { superseded, conversation_gone, requires_keys } => {
-            operator::replay(job, superseded, conversation_gone, requires_keys, now)
+            decision.replay(superseded, conversation_gone, requires_keys)
         }
-        Command::Discard | Command::Supersede => operator::settle(job, now),
-        Command::RunNow => operator::run_now(job, now),
-        Command::Cancel => operator::cancel(job, now),
-        Command::Withdraw => user::withdraw(job, now),
+        Command::Discard | Command::Supersede => decision.settle(),
+        Command::RunNow => decision.run_now(),
+        Command::Cancel => decision.cancel(),
+        Command::Withdraw => decision.withdraw(),
     }
 }

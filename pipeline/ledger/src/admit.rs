@@ -12,7 +12,7 @@ pub use reprocess::ReprocessRefusal;
 pub(crate) use waiting_limit::FarFromLimit;
 
 use db::Error;
-use job::{Admission, Command, Epoch, Job, JobId, Origin, Step};
+use job::{Admission, Command, Epoch, Job, JobId, Origin, WorkerId};
 use records::{Conversation, ConversationId, Geolocation, OverBudget, Segment, Source, Timestamp, UserId};
 use serde_json::{Value, json};
 use sqlx::{PgConnection, Postgres, Transaction};
@@ -22,10 +22,9 @@ use tracing::Span;
 
 use crate::{
     Ledger,
-    claim::Claimed,
-    effects::Abort,
-    keyed::Keying,
-    row::{self, Stored, unsettled},
+    claim::is_paused,
+    effects::{Abort, Answer},
+    row::{self, StoredJob, unsettled},
 };
 
 /// The words of a new conversation.
@@ -117,7 +116,16 @@ pub struct Admitted {
     /// Whether this call made the job.
     pub fresh: bool,
     /// The lease that was taken in the same transaction, for a request that brought keys (`WithKeys`).
-    pub claimed: Option<Box<Claimed>>,
+    pub claimed: Option<Box<StoredJob>>,
+}
+
+/// A request brought its user's own keys: its job requires them, and no run without them is ever granted. The keys never come
+/// here: only the word that a process holds them (DECISIONS §4).
+#[derive(Clone, Copy, Debug)]
+pub struct WithKeys<'a> {
+    /// Who takes the lease in the admitting transaction; `None` while no keyed slot is free: the job is parked
+    /// until the process that holds the keys claims it.
+    pub claimant: Option<&'a WorkerId>,
 }
 
 /// Why a finalize was not admitted.
@@ -151,7 +159,7 @@ impl<'a> Admitting<'a> {
         (user, conversation): (&'a UserId, &'a ConversationId),
         origin: Origin,
         owner: &Owner,
-        keying: Keying<'_>,
+        keys: Option<WithKeys<'_>>,
     ) -> Self {
         Self {
             user,
@@ -159,7 +167,7 @@ impl<'a> Admitting<'a> {
             revision: newest + 1,
             origin,
             force_process: false,
-            requires_keys: keying.required,
+            requires_keys: owner.requires_byok || keys.is_some(),
             first_epoch: owner.first_epoch,
             trace: TraceContext::current(),
         }
@@ -178,37 +186,37 @@ impl Ledger {
         connection: &mut PgConnection,
         admitting: &[&Admitting<'_>],
         now: Timestamp,
-    ) -> Result<Vec<Step>, Abort> {
+    ) -> Result<Vec<StoredJob>, Abort> {
         self.supersede(connection, admitting, now).await?;
-        let job = |admitting: &&Admitting<'_>| {
+        let stored = |admitting: &&Admitting<'_>| {
             let admission = Admission {
                 id: admitting.job_id(),
                 origin: admitting.origin,
                 force_process: admitting.force_process,
                 requires_keys: admitting.requires_keys,
             };
-            let mut step = Job::admit(admission, now);
+            let mut job = Job::admit(admission, now).job;
+            job.epoch = Epoch(admitting.first_epoch);
             if admitting.origin == Origin::Live {
-                step.job.queue = self.live_queue;
+                job.queue = self.live_queue;
             }
-            let stored = Stored {
+            StoredJob {
                 user_id: admitting.user.clone(),
                 conversation_id: admitting.conversation.clone(),
                 revision: admitting.revision,
                 version: 1,
                 created_at: now,
                 updated_at: now,
-                job: Job { epoch: Epoch(admitting.first_epoch), ..step.job.clone() },
+                job,
                 trace: admitting.trace,
                 event: None,
-            };
-            (step, stored)
+            }
         };
-        let (steps, jobs): (Vec<Step>, Vec<Stored>) = admitting.iter().map(job).unzip();
+        let jobs: Vec<StoredJob> = admitting.iter().map(stored).collect();
         if !jobs.is_empty() {
             row::insert(connection, &jobs, now, &self.policy).await?;
         }
-        Ok(steps)
+        Ok(jobs)
     }
 
     /// Settles the dead letters that `admitting` supersedes.
@@ -226,7 +234,7 @@ impl Ledger {
         let conversations: Vec<_> = later().map(|admitting| admitting.conversation.as_str()).collect();
         for dead in unsettled(connection, &users, &conversations).await? {
             // A refusal is a dead letter that was replayed meanwhile: then its conversation has a live job, and this admission fails.
-            let _ = self.decide_and_write(connection, &dead, Command::Supersede, None, now).await?;
+            self.decide(connection, &dead, Command::Supersede, None, now).await?;
         }
         Ok(())
     }
@@ -236,20 +244,40 @@ impl Ledger {
         &self,
         mut transaction: Transaction<'static, Postgres>,
         admitting: &Admitting<'_>,
-        keying: Keying<'_>,
+        keys: Option<WithKeys<'_>>,
         charge: Option<Charge>,
         now: Timestamp,
     ) -> Result<Admitted, Abort> {
-        let job_id = admitting.job_id();
-        let steps = self.admit(&mut transaction, &[admitting], now).await?;
-        let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
+        let jobs = self.admit(&mut transaction, &[admitting], now).await?;
+        let claimed = self.claim_at_once(&mut transaction, &jobs[0], keys, now).await?.map(Box::new);
         let conversation = must_read(&mut transaction, admitting.user, admitting.conversation).await?;
         if let Some(charge) = charge {
             self.store.charge(&mut transaction, admitting.user, charge, now).await?;
         }
         transaction.commit().await?;
-        self.wake_all(&steps);
-        Ok(Admitted { conversation, job_id, fresh: true, claimed })
+        jobs.iter().for_each(|admitted| self.wake_workers(&admitted.job));
+        Ok(Admitted { conversation, job_id: admitting.job_id(), fresh: true, claimed })
+    }
+
+    /// Leases a job that was admitted a moment ago, in the admitting transaction (epoch 1), when its request brought
+    /// keys, a keyed slot is free and its queue is not paused.
+    async fn claim_at_once(
+        &self,
+        connection: &mut PgConnection,
+        admitted: &StoredJob,
+        keys: Option<WithKeys<'_>>,
+        now: Timestamp,
+    ) -> Result<Option<StoredJob>, Abort> {
+        let Some(worker) = keys.and_then(|keys| keys.claimant) else { return Ok(None) };
+        if is_paused(connection, admitted.job.queue).await? {
+            return Ok(None);
+        }
+        let generation = admitted.job.generation;
+        let claim = Command::Claim { generation, worker: worker.clone(), keys: true };
+        Ok(match self.decide(connection, admitted, claim, None, now).await? {
+            Answer::Granted { job, .. } => Some(StoredJob { job, ..admitted.clone() }),
+            Answer::Refused(_) | Answer::Missing => None,
+        })
     }
 }
 
@@ -296,6 +324,20 @@ struct Standing {
     live_epoch: Option<i64>,
     process_after: Option<Timestamp>,
     has_content: bool,
+}
+
+/// Waits for the lock of a conversation, whose user and job are locked before it. Returns `false` if it does not exist.
+pub(crate) async fn lock_conversation(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+) -> Result<bool, Error> {
+    let there: Option<bool> = sqlx::query_scalar(include_str!("../sql/conversations/lock.sql"))
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .fetch_optional(connection)
+        .await?;
+    Ok(there.is_some())
 }
 
 /// Reads and locks a conversation.

@@ -203,7 +203,7 @@ fn send<A>(reply: Reply<A>, answer: Result<A, Error>) {
 }
 
 /// The answer of a batch of one.
-fn only<A>(outcomes: Result<Vec<Batched<A>>, Error>) -> Result<A, Error> {
+pub(crate) fn only<A>(outcomes: Result<Vec<Batched<A>>, Error>) -> Result<A, Error> {
     match outcomes?.into_iter().next() {
         Some(Batched::Done(answer)) => Ok(answer),
         Some(Batched::Locked) | None => Err(Error::Contended { doing: "waiting for a lock" }),

@@ -7,17 +7,15 @@ use std::{
 };
 
 use db::{Error, index_of};
-use job::{Command, Epoch, Job, JobId, Queue, Timestamp, WorkerId, decide};
-use parking_lot::{Mutex, MutexGuard};
+use job::{Command, Queue, Timestamp, WorkerId};
+use parking_lot::Mutex;
 use records::UserId;
 use sqlx::PgConnection;
-use trace::TraceContext;
 
 use crate::{
     Ledger,
-    effects::after,
     history::Detail,
-    row::{self, JobRow, Stored},
+    row::{self, JobRow, StoredJob},
 };
 
 const DOING: &str = "claiming jobs";
@@ -46,8 +44,8 @@ pub struct ClaimRequest {
 /// What a claim came to.
 #[derive(Clone, Debug, Default)]
 pub struct JobClaims {
-    /// To be run.
-    pub claims: Vec<Claimed>,
+    /// To be run: each is leased.
+    pub claims: Vec<StoredJob>,
     /// Jobs that could not be read, decided or stored: each is due again in five minutes.
     pub deferred: u32,
     /// Whether a due job was left because its user runs [`ClaimRequest::most`] jobs here: there may be another claim when
@@ -55,44 +53,8 @@ pub struct JobClaims {
     pub held_back: bool,
 }
 
-/// A job that this process may run now.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Claimed {
-    pub user_id: UserId,
-    pub conversation_id: records::ConversationId,
-    pub revision: i64,
-    /// The job as stored, `State::Leased`.
-    pub job: Job,
-    /// The trace that the run continues.
-    pub trace: Option<TraceContext>,
-}
-
-/// A lease that this process holds.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct LeaseToken {
-    pub user_id: UserId,
-    pub job_id: JobId,
-    pub epoch: Epoch,
-}
-
-/// The user whose turn was last, for each queue. Cheap to clone.
-#[derive(Clone, Default)]
-pub(crate) struct Turns(Arc<[Mutex<String>; Queue::ALL.len()]>);
-
-impl Turns {
-    /// The id of the user whose turn was last; empty at first.
-    pub(crate) fn last(&self, queue: Queue) -> String {
-        self.of(queue).clone()
-    }
-
-    pub(crate) fn set(&self, queue: Queue, user: String) {
-        *self.of(queue) = user;
-    }
-
-    fn of(&self, queue: Queue) -> MutexGuard<'_, String> {
-        self.0[index_of(queue)].lock()
-    }
-}
+/// The id of the user whose turn was last, for each queue; empty at first.
+pub(crate) type Turns = Arc<[Mutex<String>; Queue::ALL.len()]>;
 
 impl Ledger {
     /// Whether a job of `queue` is due: asked by workers who share their slots with those of other shards.
@@ -160,11 +122,11 @@ impl Ledger {
         let wanted = rows.len();
         let rows = request.within_most(rows);
         let mut claims = JobClaims { held_back: rows.len() < wanted, ..JobClaims::default() };
-        let mut leased: Vec<Stored> = Vec::with_capacity(rows.len());
+        let mut leased: Vec<StoredJob> = Vec::with_capacity(rows.len());
         for DueRow { now, row } in rows {
             let (user_id, job_id) = (row.user_id.clone(), row.job_id.clone());
             chosen.push((user_id.clone(), job_id.clone()));
-            match Stored::try_from(row).ok().and_then(|stored| self.lease(&stored, &request.worker, now)) {
+            match StoredJob::try_from(row).ok().and_then(|stored| self.lease(&stored, &request.worker, now)) {
                 Some(stored) => leased.push(stored),
                 None => {
                     tracing::error!(
@@ -183,7 +145,7 @@ impl Ledger {
                 return Err(Error::Contended { doing: DOING });
             }
         }
-        claims.claims = leased.into_iter().map(Claimed::from).collect();
+        claims.claims = leased;
         Ok(claims)
     }
 
@@ -203,7 +165,8 @@ impl Ledger {
             .collect();
         let mut known = self.quarantine.jobs(Instant::now());
         let (mut users, mut jobs) = (Vec::new(), Vec::new());
-        let begin = self.turns.last(request.queue);
+        let turn = &self.turns[index_of(request.queue)];
+        let begin = turn.lock().clone();
         let mut last = begin.clone();
         // From the user whose turn was last to the end of the ids, then once more from their beginning.
         for after in std::iter::once(begin.as_str()).chain((!begin.is_empty()).then_some("")) {
@@ -231,7 +194,7 @@ impl Ledger {
                 break;
             }
         }
-        self.turns.set(request.queue, last);
+        *turn.lock() = last;
         if users.is_empty() {
             return Ok(Vec::new());
         }
@@ -245,11 +208,10 @@ impl Ledger {
     }
 
     /// The job under a lease, as it is to be stored; `None` where the decision refuses.
-    fn lease(&self, stored: &Stored, worker: &WorkerId, now: Timestamp) -> Option<Stored> {
+    fn lease(&self, stored: &StoredJob, worker: &WorkerId, now: Timestamp) -> Option<StoredJob> {
         let claim = Command::Claim { generation: stored.job.generation, worker: worker.clone(), keys: false };
-        let detail = Detail::of(&claim);
-        let step = decide(&stored.job, claim, now, &self.policy).ok()?;
-        Some(Stored { updated_at: now, ..after(stored, &step, now, detail) })
+        let (leased, _) = self.step(stored, claim, now, Detail::default()).ok()?;
+        Some(StoredJob { updated_at: now, ..leased })
     }
 
     /// A claim that failed as a whole is repeated one job at a time, so that one row stops no other. What is committed is
@@ -263,27 +225,26 @@ impl Ledger {
                 break;
             }
             let mut chosen = Vec::new();
-            let done = match self.db.in_time(self.claim_together(&one, &mut chosen)).await {
-                Err(Error::Refused { .. }) if !chosen.is_empty() => self.put_aside(&chosen).await.map(|()| {
-                    claims.deferred += 1;
-                    true
-                }),
-                Err(error) => Err(error),
-                Ok(more) => {
-                    let any = !more.claims.is_empty() || more.deferred > 0;
-                    claims.deferred += more.deferred;
-                    claims.held_back |= more.held_back;
-                    for claimed in &more.claims {
-                        *one.running.entry(claimed.user_id.clone()).or_default() += 1;
-                    }
-                    claims.claims.extend(more.claims);
-                    Ok(any)
+            let claimed = match self.db.in_time(self.claim_together(&one, &mut chosen)).await {
+                Err(Error::Refused { .. }) if !chosen.is_empty() => {
+                    let aside = JobClaims { deferred: 1, ..JobClaims::default() };
+                    self.put_aside(&chosen).await.map(|()| aside)
                 }
+                claimed => claimed,
             };
-            match done {
-                Ok(true) => {}
+            let more = match claimed {
+                Ok(more) => more,
                 Err(error) if claims.claims.is_empty() && claims.deferred == 0 => return Err(error),
-                Ok(false) | Err(_) => break,
+                Err(_) => break,
+            };
+            claims.deferred += more.deferred;
+            claims.held_back |= more.held_back;
+            if more.claims.is_empty() && more.deferred == 0 {
+                break;
+            }
+            for claimed in more.claims {
+                *one.running.entry(claimed.user_id.clone()).or_default() += 1;
+                claims.claims.push(claimed);
             }
         }
         Ok(claims)
@@ -339,25 +300,6 @@ struct DueRow {
     now: Timestamp,
     #[sqlx(flatten)]
     row: JobRow,
-}
-
-impl From<Stored> for Claimed {
-    fn from(stored: Stored) -> Self {
-        Self {
-            user_id: stored.user_id,
-            conversation_id: stored.conversation_id,
-            revision: stored.revision,
-            job: stored.job,
-            trace: stored.trace,
-        }
-    }
-}
-
-impl Claimed {
-    /// The lease that this claim holds.
-    pub fn lease_token(&self) -> LeaseToken {
-        LeaseToken { user_id: self.user_id.clone(), job_id: self.job.id.clone(), epoch: self.job.epoch }
-    }
 }
 
 /// Defers one job by five minutes, so that it stops no other.

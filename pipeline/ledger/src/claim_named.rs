@@ -4,9 +4,14 @@
 use std::time::Duration;
 
 use db::Error;
-use job::{Command, Effect, Generation, JobId, Refusal, State, Timestamp, WorkerId};
+use job::{Command, Generation, JobId, Refusal, State, Timestamp, WorkerId};
 
-use crate::{Claimed, Ledger, claim::is_paused, effects::Abort, retry_conflicts, row};
+use crate::{
+    Ledger, StoredJob,
+    claim::is_paused,
+    effects::{Abort, Answer},
+    retry_conflicts, row,
+};
 
 const DOING: &str = "claiming a job by its name";
 
@@ -20,7 +25,7 @@ const KEYS_PAUSED: Duration = Duration::from_secs(4);
 pub enum NamedClaim {
     /// To be run.
     Granted {
-        claimed: Box<Claimed>,
+        claimed: Box<StoredJob>,
         /// It took over from a run that crashed (`listen_finalization_retries_total`).
         retry: bool,
     },
@@ -85,14 +90,13 @@ impl Ledger {
         generation: Generation,
         worker: &WorkerId,
     ) -> Result<NamedClaim, Error> {
-        retry_conflicts!(DOING, self.try_claim_named(job, Wanted::Delivered(generation), worker))
+        retry_conflicts!(DOING, self.try_claim_named(job, Wanted::Delivered(generation), worker)).await
     }
 
     /// Claims the present dispatch of a job that requires keys, for a process that holds them. A job that does not
     /// require any is left to its queue, which may be about to run it with the service's own.
     pub async fn claim_with_keys(&self, job: &JobId, worker: &WorkerId) -> Result<NamedClaim, Error> {
-        let claim = async { retry_conflicts!(DOING, self.try_claim_named(job, Wanted::WithKeys, worker)) };
-        self.db.in_time(claim).await
+        retry_conflicts!(DOING, self.try_claim_named(job, Wanted::WithKeys, worker)).await
     }
 
     async fn try_claim_named(
@@ -119,16 +123,14 @@ impl Ledger {
             return Ok(NamedClaim::NotYet(paused));
         }
         let claim = Command::Claim { generation, worker: worker.clone(), keys };
-        let written = match self.decide_and_commit(transaction, &stored, claim, None, now).await? {
-            Ok(written) => written,
-            Err(refusal) => return Ok(refused(refusal, &stored.job.state, now)),
-        };
-        let retry = written.counts(Effect::CountRetry);
-        Ok(match written.stored.job.state {
-            State::Leased(_) => {
-                NamedClaim::Granted { claimed: Box::new(Claimed::from(written.stored)), retry }
+        let answer = self.decide(&mut transaction, &stored, claim, None, now).await?;
+        Ok(match self.commit(transaction, answer).await? {
+            Answer::Granted { dead_letter: true, .. } => NamedClaim::GivenUp,
+            Answer::Granted { job, retry, .. } => {
+                NamedClaim::Granted { claimed: Box::new(StoredJob { job, ..stored }), retry }
             }
-            _ => NamedClaim::GivenUp,
+            Answer::Refused(refusal) => refused(refusal, &stored.job.state, now),
+            Answer::Missing => NamedClaim::Over("missing"),
         })
     }
 }

@@ -14,7 +14,7 @@ use job::{Outcome, Refusal};
 use records::{EventKind, KnownTexts, MemoryCategory, Structured, Timestamp};
 use uuid::Uuid;
 
-use crate::{Ledger, claim::Claimed, retry_conflicts};
+use crate::{Ledger, StoredJob, retry_conflicts};
 
 /// An action item to be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub struct Same {
 /// What a run asks to be committed.
 pub struct Completion {
     /// The claim that ran: its epoch is the fence.
-    pub claimed: Claimed,
+    pub claimed: StoredJob,
     /// Kept or discarded.
     pub outcome: Outcome,
     pub results: Results,
@@ -95,7 +95,7 @@ pub struct Completion {
 impl Completion {
     /// The conversation that it is about: user and id.
     fn about(&self) -> (String, String) {
-        let Claimed { user_id, conversation_id, .. } = &self.claimed;
+        let StoredJob { user_id, conversation_id, .. } = &self.claimed;
         (user_id.as_str().to_owned(), conversation_id.as_str().to_owned())
     }
 }
@@ -114,8 +114,7 @@ impl Ledger {
     /// When the database does not answer: the holder repeats the same call.
     pub async fn complete(&self, completion: &Arc<Completion>) -> Result<Finished, Error> {
         let all = async |ledger: Self, batch: Vec<_>, locks| {
-            let completed =
-                async { retry_conflicts!("completing runs", ledger.try_complete_all(&batch, locks)) };
+            let completed = retry_conflicts!("completing runs", ledger.try_complete_all(&batch, locks));
             ledger.db().in_time(completed).await
         };
         self.completions.run(self, Arc::clone(completion), all).await

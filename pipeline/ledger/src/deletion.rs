@@ -22,36 +22,35 @@ impl Ledger {
         user: &UserId,
         conversation: &ConversationId,
     ) -> Result<bool, Error> {
-        retry_conflicts!("deleting a conversation", self.try_delete(user, conversation))
-    }
-
-    async fn try_delete(&self, user: &UserId, conversation: &ConversationId) -> Result<bool, Abort> {
-        let (mut transaction, now) = self.db.begin().await?;
-        if let Some(live) = live_job(&mut transaction, user, conversation).await? {
-            // A refusal is a job that came to rest meanwhile: nothing to withdraw.
-            let _ = self.decide_and_write(&mut transaction, &live, Command::Withdraw, None, now).await?;
-        }
-        // Its items' pushes go with it.
-        lock_subscriptions(&mut transaction, user).await?;
-        let deleted: Option<i64> = sqlx::query_scalar(include_str!("../sql/conversations/delete.sql"))
-            .bind(user.as_str())
-            .bind(conversation.as_str())
-            .fetch_optional(&mut *transaction)
-            .await?;
-        let Some(bytes) = deleted else { return Ok(false) };
-        if live_job(&mut transaction, user, conversation).await?.is_some() {
-            return Err(Abort::Conflict); // admitted between our look and the deletion: withdraw that one, too
-        }
-        erase_traces(&mut transaction, user, conversation, now).await?;
-        // The conversation before its dead letters, as a replay and an admission lock them.
-        for dead in unsettled(&mut transaction, &[user.as_str()], &[conversation.as_str()]).await? {
-            // A refusal is a dead letter that was dismissed meanwhile.
-            let _ = self.decide_and_write(&mut transaction, &dead, Command::Withdraw, None, now).await?;
-        }
-        refund(&mut transaction, user, bytes).await?;
-        transaction.commit().await?;
-        self.db.waker().job_settled();
-        Ok(true)
+        retry_conflicts!("deleting a conversation", async {
+            let (mut transaction, now) = self.db.begin().await?;
+            if let Some(live) = live_job(&mut transaction, user, conversation).await? {
+                // A refusal is a job that came to rest meanwhile: nothing to withdraw.
+                self.decide(&mut transaction, &live, Command::Withdraw, None, now).await?;
+            }
+            // Its items' pushes go with it.
+            lock_subscriptions(&mut transaction, user).await?;
+            let deleted: Option<i64> = sqlx::query_scalar(include_str!("../sql/conversations/delete.sql"))
+                .bind(user.as_str())
+                .bind(conversation.as_str())
+                .fetch_optional(&mut *transaction)
+                .await?;
+            let Some(bytes) = deleted else { return Ok(false) };
+            if live_job(&mut transaction, user, conversation).await?.is_some() {
+                return Err(Abort::Conflict); // admitted between our look and the deletion: withdraw that one, too
+            }
+            erase_traces(&mut transaction, user, conversation, now).await?;
+            // The conversation before its dead letters, as a replay and an admission lock them.
+            for dead in unsettled(&mut transaction, &[user.as_str()], &[conversation.as_str()]).await? {
+                // A refusal is a dead letter that was dismissed meanwhile.
+                self.decide(&mut transaction, &dead, Command::Withdraw, None, now).await?;
+            }
+            refund(&mut transaction, user, bytes).await?;
+            transaction.commit().await?;
+            self.db.waker().job_settled();
+            Ok(true)
+        })
+        .await
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use db::Error;
-use job::{Cause, Command, Effect, Job, Refusal, State, Step, Timestamp, decide};
+use job::{Cause, Command, Effect, Job, Refusal, State, Step, Timestamp};
 use outbox::announce::{Event, Events, announce};
 use records::{ConversationId, EventKind, UserId};
 use sqlx::{PgConnection, Postgres, Transaction};
@@ -12,7 +12,7 @@ use trace::TraceContext;
 use crate::{
     Ledger,
     history::{self, Detail},
-    row::{self, Stored},
+    row::{self, StoredJob},
 };
 
 /// Why one attempt of an operation did not commit.
@@ -43,151 +43,162 @@ pub const ATTEMPTS: usize = 16;
 /// Repeats an attempt for as long as it loses its compare-and-set.
 #[macro_export]
 macro_rules! retry_conflicts {
-    ($doing:expr, $attempt:expr) => {{
-        let mut attempts = 0;
-        loop {
-            match $attempt.await {
-                Ok(done) => break Ok(done),
-                Err($crate::effects::Abort::Failed(error)) => break Err(error),
-                Err($crate::effects::Abort::Conflict) if attempts < $crate::effects::ATTEMPTS => {
-                    attempts += 1
+    ($doing:expr, $attempt:expr) => {
+        async {
+            let mut attempts = 0;
+            loop {
+                match $attempt.await {
+                    Ok(done) => break Ok(done),
+                    Err($crate::effects::Abort::Failed(error)) => break Err(error),
+                    Err($crate::effects::Abort::Conflict) if attempts < $crate::effects::ATTEMPTS => {
+                        attempts += 1
+                    }
+                    Err($crate::effects::Abort::Conflict) => {
+                        break Err(::db::Error::Contended { doing: $doing });
+                    }
                 }
-                Err($crate::effects::Abort::Conflict) => break Err(::db::Error::Contended { doing: $doing }),
             }
         }
-    }};
+    };
 }
 
-/// A granted command as it was stored.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Written {
-    /// The row as it is now.
-    pub stored: Stored,
-    /// What was written with it.
-    pub effects: Vec<Effect>,
-    /// How many webhook deliveries were written with it.
-    pub deliveries: u64,
-}
-
-impl Written {
-    /// Whether `effect` is one of them.
-    pub fn counts(&self, effect: Effect) -> bool {
-        self.effects.contains(&effect)
-    }
+/// What came of a command to a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant, reason = "nearly all answers are granted ones")]
+pub enum Answer {
+    /// It is stored, with its effects; or it was, by an earlier call whose answer was lost.
+    Granted {
+        /// As it is now.
+        job: Job,
+        /// Another run follows (`listen_finalization_retries_total`).
+        retry: bool,
+        /// It became a dead letter (`listen_finalization_dead_letter_total`).
+        dead_letter: bool,
+    },
+    /// The domain says no.
+    Refused(Refusal),
+    Missing,
 }
 
 impl Ledger {
     /// Decides `command` on a job that was read, stores it and writes its effects, inside the caller's transaction. `cause` is
     /// what lies behind a failure or a release. Completion writes the conversation and the totals itself; every other effect is
     /// written here.
-    pub(crate) async fn decide_and_write(
+    pub(crate) async fn decide(
         &self,
         connection: &mut PgConnection,
-        read: &Stored,
+        read: &StoredJob,
         command: Command,
         cause: Option<&Cause>,
         now: Timestamp,
-    ) -> Result<Result<Written, Refusal>, Abort> {
-        let detail = Detail { cause, ..Detail::of(&command) };
-        let step = match decide(&read.job, command, now, &self.policy) {
+    ) -> Result<Answer, Abort> {
+        let has_failed = matches!(command, Command::Fail { .. });
+        let was_applied = read.job.has_applied(&command);
+        let (stored, effects) = match self.step(read, command, now, Detail { cause, ..Detail::default() }) {
             Ok(step) => step,
-            Err(refusal) => return Ok(Err(refusal)),
+            // The answer that was lost on the way: its outcome was not counted yet. A release is no retry.
+            Err(_) if was_applied => {
+                return Ok(Answer::Granted {
+                    retry: has_failed && matches!(read.job.state, State::Queued { .. }),
+                    dead_letter: matches!(read.job.state, State::DeadLetter { .. }),
+                    job: read.job.clone(),
+                });
+            }
+            Err(refusal) => return Ok(Answer::Refused(refusal)),
         };
-        let stored = after(read, &step, now, detail);
-        let kept = row::store(connection, &[&stored], now, &self.policy).await?;
-        if kept.is_empty() {
+        if row::store(connection, &[&stored], now, &self.policy).await?.is_empty() {
             return Err(Abort::Conflict);
         }
-        let deliveries = self.write_effects(connection, read, &stored, &step, now).await?;
-        Ok(Ok(Written { stored, effects: step.effects, deliveries }))
+        write_effects(connection, &read.job, &stored, &effects, now).await?;
+        Ok(Answer::Granted {
+            retry: effects.contains(&Effect::CountRetry),
+            dead_letter: effects.contains(&Effect::CountDeadLetter),
+            job: stored.job,
+        })
     }
 
-    /// The same, and the whole of a transaction: what was written is committed, and what waits for it is woken.
-    pub(crate) async fn decide_and_commit(
+    /// Decides `command` on a job that was read: the row to store, with its entry of history, and what is to be written with it.
+    /// The row's version is raised by the statement that stores it.
+    pub(crate) fn step(
         &self,
-        mut transaction: Transaction<'static, Postgres>,
-        read: &Stored,
+        read: &StoredJob,
         command: Command,
-        cause: Option<&Cause>,
         now: Timestamp,
-    ) -> Result<Result<Written, Refusal>, Abort> {
-        let decided = self.decide_and_write(&mut transaction, read, command, cause, now).await?;
-        if let Ok(written) = &decided {
-            transaction.commit().await?;
-            self.wake(written);
-        }
-        Ok(decided)
+        detail: Detail<'_>,
+    ) -> Result<(StoredJob, Vec<Effect>), Refusal> {
+        let detail = Detail { verb: history::verb(&command), ..detail };
+        let Step { job, effects } = job::decide(&read.job, command, now, &self.policy)?;
+        let event = history::event(&read.job, &job, read.version + 1, now, detail);
+        Ok((StoredJob { job, event, ..read.clone() }, effects))
     }
 
-    /// Writes the effects of a stored step in the lock order: conversation, deliveries, totals.
-    async fn write_effects(
+    /// Ends the transaction of a decision: what was granted is committed, and what waits for it is woken.
+    pub(crate) async fn commit(
         &self,
-        connection: &mut PgConnection,
-        before: &Stored,
-        after: &Stored,
-        step: &Step,
-        now: Timestamp,
-    ) -> Result<u64, Abort> {
-        let mut deliveries = 0;
-        for effect in &step.effects {
-            match effect {
-                Effect::FailConversation { .. } => {
-                    deliveries += fail_conversation(connection, after, now).await?;
-                }
-                Effect::ReopenConversation => {
-                    sqlx::query(include_str!("../sql/conversations/process_again.sql"))
-                        .bind(after.user_id.as_str())
-                        .bind(after.conversation_id.as_str())
-                        .bind(now)
-                        .execute(&mut *connection)
-                        .await?;
-                }
-                // The stored row is the queue's entry; completion writes its conversations itself.
-                Effect::CompleteConversation { .. }
-                | Effect::CountRetry
-                | Effect::CountDeadLetter
-                | Effect::Enqueue { .. } => {}
-            }
+        transaction: Transaction<'static, Postgres>,
+        answer: Answer,
+    ) -> Result<Answer, Abort> {
+        if let Answer::Granted { job, .. } = &answer {
+            transaction.commit().await?;
+            self.wake(job);
         }
-        count_totals(connection, &[(&before.job, &after.job)]).await?;
-        count_dead_letters(connection, &before.job, &after.job).await?;
-        Ok(deliveries)
+        Ok(answer)
     }
 
-    /// After the commit: wakes what waits in this process.
-    pub fn wake(&self, written: &Written) {
-        self.wake_workers(&written.stored.job, &written.effects);
-        if written.deliveries > 0 {
+    /// After the commit of a change: wakes what waits in this process for a job in this state.
+    pub fn wake(&self, job: &Job) {
+        self.wake_workers(job);
+        if matches!(job.state, State::DeadLetter { .. }) {
             self.db.waker().deliveries_written();
         }
         self.db.waker().job_settled();
     }
 
-    /// After the commit of admissions.
-    pub(crate) fn wake_all(&self, steps: &[Step]) {
-        steps.iter().for_each(|step| self.wake_workers(&step.job, &step.effects));
-    }
-
-    fn wake_workers(&self, job: &Job, effects: &[Effect]) {
-        if effects.iter().any(|effect| matches!(effect, Effect::Enqueue { .. })) {
+    /// After the commit of an admission or a change.
+    pub(crate) fn wake_workers(&self, job: &Job) {
+        if matches!(job.state, State::Queued { .. }) {
             self.db.waker().job_queued(job.queue);
         }
     }
 }
 
-/// The row to store after a step: its version is raised by the statement, its history entry is added here.
-pub(crate) fn after(read: &Stored, step: &Step, now: Timestamp, detail: Detail<'_>) -> Stored {
-    let event = history::event(&read.job, &step.job, read.version + 1, now, detail);
-    Stored { job: step.job.clone(), event, ..read.clone() }
+/// Writes the effects of a stored step in the lock order: conversation, deliveries, totals.
+async fn write_effects(
+    connection: &mut PgConnection,
+    before: &Job,
+    after: &StoredJob,
+    effects: &[Effect],
+    now: Timestamp,
+) -> Result<(), Error> {
+    for effect in effects {
+        match effect {
+            Effect::FailConversation { .. } => fail_conversation(connection, after, now).await?,
+            Effect::ReopenConversation => {
+                sqlx::query(include_str!("../sql/conversations/process_again.sql"))
+                    .bind(after.user_id.as_str())
+                    .bind(after.conversation_id.as_str())
+                    .bind(now)
+                    .execute(&mut *connection)
+                    .await?;
+            }
+            // The stored row is the queue's entry; completion writes its conversations itself.
+            Effect::CompleteConversation { .. }
+            | Effect::CountRetry
+            | Effect::CountDeadLetter
+            | Effect::Enqueue { .. } => {}
+        }
+    }
+    count_totals(connection, &[(before, &after.job)]).await?;
+    count_dead_letters(connection, before, &after.job).await
 }
 
 /// A dead letter's conversation is failed and discarded, whichever transition led here; the completed conversation
 /// of a reprocess stays as it was and no webhook is sent (DECISIONS §4).
 async fn fail_conversation(
     connection: &mut PgConnection,
-    job: &Stored,
+    job: &StoredJob,
     now: Timestamp,
-) -> Result<u64, Error> {
+) -> Result<(), Error> {
     let failed = sqlx::query(include_str!("../sql/conversations/fail.sql"))
         .bind(job.user_id.as_str())
         .bind(job.conversation_id.as_str())
@@ -195,7 +206,7 @@ async fn fail_conversation(
         .execute(&mut *connection)
         .await?;
     if failed.rows_affected() == 0 {
-        return Ok(0);
+        return Ok(());
     }
     let about = (&job.user_id, &job.conversation_id, job.revision);
     announce_failed(connection, about, job.trace, now).await
@@ -207,10 +218,10 @@ pub(crate) async fn announce_failed(
     (user, conversation, revision): (&UserId, &ConversationId, i64),
     trace: Option<TraceContext>,
     now: Timestamp,
-) -> Result<u64, Error> {
+) -> Result<(), Error> {
     let events = vec![Event { event: EventKind::ConversationFailed, subject: None }];
     let entries = [Events { user, of: Some((conversation, revision)), events, trace }];
-    Ok(announce(connection, &entries, now).await?.into_iter().sum())
+    announce(connection, &entries, now).await.map(drop)
 }
 
 /// Totals of finished jobs follow every transition into and out of rest, in one of sixteen stripes: that of the first job

@@ -95,7 +95,7 @@ const fn is_first(generation: &i64) -> bool {
 }
 
 /// The verb under which a granted command is remembered; `None`: it is not.
-fn verb(command: &Command) -> Option<Verb> {
+pub(crate) fn verb(command: &Command) -> Option<Verb> {
     Some(match command {
         Command::Renew { .. } => return None,
         Command::Claim { .. } => Verb::Claim,
@@ -121,13 +121,6 @@ pub(crate) struct Detail<'a> {
     pub(crate) verb: Option<Verb>,
     pub(crate) stages: &'a [(&'static str, u32)],
     pub(crate) cause: Option<&'a Cause>,
-}
-
-impl Detail<'_> {
-    /// That `command` was granted.
-    pub(crate) fn of(command: &Command) -> Self {
-        Self { verb: verb(command), ..Self::default() }
-    }
 }
 
 /// The entry of a transition from `before` to `after`, stored at `at` as `version`; `None` where nothing happened that

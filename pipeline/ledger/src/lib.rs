@@ -16,8 +16,6 @@ mod due;
 pub mod effects;
 pub mod history;
 mod items;
-mod keyed;
-mod lock;
 mod memories;
 pub mod operator;
 mod quarantine;
@@ -50,22 +48,23 @@ use crate::{
 
 pub use admit::{
     AdmitRefusal, Admitted, CreateOutcome, EndedBy, FinalizeOutcome, LiveAdmission, NewContent,
-    NewConversation, ReprocessRefusal,
+    NewConversation, ReprocessRefusal, WithKeys,
 };
 pub use checkpoints::CheckpointKey;
-pub use claim::{ClaimRequest, Claimed, JobClaims, LeaseToken};
+pub use claim::{ClaimRequest, JobClaims};
 pub use claim_named::{Delivered, NamedClaim};
 pub use complete::{Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
+pub use effects::Answer;
 pub use history::Event;
 pub use items::{ItemChange, NewActionItem};
-pub use keyed::WithKeys;
 pub use memories::{MemoryChange, NewPersonMemory};
 pub use operator::{JobView, Operation, OperatorAction};
 pub use read_job::Poll;
 pub use renew::Renewal;
+pub use row::{LeaseToken, StoredJob};
 pub use run_input::{Content, RecentItem, RunInput};
 pub use shards::Shards;
-pub use transitions::{Answer, Transition};
+pub use transitions::Transition;
 pub use usage::Spent;
 
 /// How a process talks to its database.

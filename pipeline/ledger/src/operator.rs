@@ -1,41 +1,39 @@
 //! What operators ask of one job, and do to it.
 
+use std::ops::Deref;
+
 use db::Error;
-use job::{Command, FailureCode, Job, JobId, Refusal, State, Timestamp};
-use records::{ConversationId, UserId};
+use job::{Command, FailureCode, Job, JobId, State, Timestamp};
+use records::UserId;
 use sqlx::PgConnection;
-use trace::TraceContext;
 use uuid::Uuid;
 
 use crate::{
-    Ledger,
-    admit::owner,
-    effects::{Abort, Written},
+    Ledger, StoredJob,
+    admit::{lock_conversation, owner},
+    effects::{Abort, Answer},
     history::Verb,
-    lock::lock_conversation,
-    retry_conflicts,
-    row::{self, Stored},
+    retry_conflicts, row,
 };
 
 /// A job as operators see it: never a person's words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobView {
-    pub user_id: UserId,
-    pub conversation_id: ConversationId,
-    pub revision: i64,
-    pub job: Job,
-    pub version: i64,
-    /// When it was admitted first.
-    pub created_at: Timestamp,
-    pub updated_at: Timestamp,
+    pub stored: StoredJob,
     /// When it is checked next.
     pub reconcile_after_at: Option<Timestamp>,
     /// Stages whose output is recorded.
     pub checkpoints: Vec<String>,
-    /// Where the trace of its admission goes on, if that was traced.
-    pub trace: Option<TraceContext>,
     /// What settled a dead letter, in lists alone.
     pub settled_by: Option<Verb>,
+}
+
+impl Deref for JobView {
+    type Target = StoredJob;
+
+    fn deref(&self) -> &StoredJob {
+        &self.stored
+    }
 }
 
 /// Who does what, and why (recorded with the change).
@@ -43,9 +41,17 @@ pub struct JobView {
 pub struct OperatorAction {
     pub operator: String,
     pub reason: String,
+    /// The order for many jobs that it belongs to: the list of actions shows such an order once, and what is part of it with
+    /// its job alone.
+    pub part_of: Option<String>,
 }
 
 impl OperatorAction {
+    /// An action that is part of no other.
+    pub fn new(operator: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { operator: operator.into(), reason: reason.into(), part_of: None }
+    }
+
     /// Records an action that is not a transition of one job, in the transaction that does it: on whose data, `None` for the
     /// service's; `subject` is which queue, operation, endpoint, delivery or app.
     pub async fn record(
@@ -77,93 +83,62 @@ impl Ledger {
     pub async fn job(&self, job: &JobId) -> Result<Option<JobView>, Error> {
         let mut connection = self.db.pool().acquire().await?;
         let Some(stored) = row::read(&mut connection, job).await? else { return Ok(None) };
-        let mut view = self.job_view(stored);
-        view.checkpoints = sqlx::query_scalar(include_str!("../sql/checkpoints/stages.sql"))
-            .bind(view.user_id.as_str())
+        let checkpoints = sqlx::query_scalar(include_str!("../sql/checkpoints/stages.sql"))
+            .bind(stored.user_id.as_str())
             .bind(job.as_str())
             .fetch_all(&mut *connection)
             .await?;
-        Ok(Some(view))
+        Ok(Some(JobView { checkpoints, ..self.job_view(stored) }))
     }
 
     /// What operators see of a stored job, without what lies in other tables.
-    pub fn job_view(&self, stored: Stored) -> JobView {
-        let job: Job = stored.job;
-        JobView {
-            reconcile_after_at: job.reconcile_after_at(&self.policy),
-            user_id: stored.user_id,
-            conversation_id: stored.conversation_id,
-            revision: stored.revision,
-            version: stored.version,
-            created_at: stored.created_at,
-            updated_at: stored.updated_at,
-            checkpoints: Vec::new(),
-            trace: stored.trace,
-            settled_by: None,
-            job,
-        }
+    pub fn job_view(&self, stored: StoredJob) -> JobView {
+        let reconcile_after_at = stored.job.reconcile_after_at(&self.policy);
+        JobView { stored, reconcile_after_at, checkpoints: Vec::new(), settled_by: None }
     }
 
-    /// An operator's operation on one job, in one transaction with its record; `part_of` names the order for many jobs that it
-    /// is part of. `None`: no such job.
+    /// An operator's operation on one job, in one transaction with its record.
     pub async fn operate(
         &self,
         job: &JobId,
         operation: Operation,
         action: &OperatorAction,
-        part_of: Option<&str>,
-    ) -> Result<Option<Result<Job, Refusal>>, Error> {
-        retry_conflicts!("operating on a job", self.try_operate(job, operation, action, part_of))
+    ) -> Result<Answer, Error> {
+        retry_conflicts!("operating on a job", async {
+            let (mut transaction, now) = self.db.begin().await?;
+            let Some(read) = row::read(&mut transaction, job).await? else { return Ok(Answer::Missing) };
+            let answer = self.operate_on(&mut transaction, &read, operation, action, now).await?;
+            self.commit(transaction, answer).await
+        })
+        .await
     }
 
-    async fn try_operate(
-        &self,
-        job: &JobId,
-        operation: Operation,
-        action: &OperatorAction,
-        part_of: Option<&str>,
-    ) -> Result<Option<Result<Job, Refusal>>, Abort> {
-        let (mut transaction, now) = self.db.begin().await?;
-        let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(None) };
-        match self.operate_on(&mut transaction, &stored, operation, (action, part_of), now).await? {
-            Err(refusal) => Ok(Some(Err(refusal))),
-            Ok(written) => {
-                transaction.commit().await?;
-                self.wake(&written);
-                Ok(Some(Ok(written.stored.job)))
-            }
-        }
-    }
-
-    /// An operator's transition on a job that was read, with its record, inside the caller's transaction. The list of actions shows
-    /// an order for many jobs once, and what is part of it with its job alone.
+    /// An operator's operation on a job that was read, with its record, inside the caller's transaction.
     pub async fn operate_on(
         &self,
         connection: &mut PgConnection,
-        stored: &Stored,
+        read: &StoredJob,
         operation: Operation,
-        (action, part_of): (&OperatorAction, Option<&str>),
+        action: &OperatorAction,
         now: Timestamp,
-    ) -> Result<Result<Written, Refusal>, Abort> {
+    ) -> Result<Answer, Abort> {
         let command = match operation {
             Operation::Discard => Command::Discard,
             Operation::RunNow => Command::RunNow,
             Operation::Cancel => Command::Cancel,
-            Operation::Replay { .. } => replay_command(connection, stored).await?,
+            Operation::Replay { .. } => replay_command(connection, read).await?,
         };
-        let written = match self.decide_and_write(connection, stored, command, None, now).await? {
-            Err(refusal) => return Ok(Err(refusal)),
-            Ok(written) => written,
-        };
+        let answer = self.decide(connection, read, command, None, now).await?;
+        let Answer::Granted { job, .. } = &answer else { return Ok(answer) };
         if let Operation::Replay { from_scratch: true } = operation {
             sqlx::query(include_str!("../sql/checkpoints/delete.sql"))
-                .bind(stored.user_id.as_str())
-                .bind(stored.job.id.as_str())
+                .bind(read.user_id.as_str())
+                .bind(job.id.as_str())
                 .execute(&mut *connection)
                 .await?;
         }
-        record(connection, (stored, &written.stored), operation, (action, part_of), now).await?;
-        Ok(Ok(written))
+        record(connection, (read, job), operation, action, now).await?;
+        Ok(answer)
     }
 }
 
@@ -186,7 +161,7 @@ pub enum Operation {
 }
 
 /// The facts of a replay, read under the person's row, so that marking the person and replaying exclude each other.
-async fn replay_command(connection: &mut PgConnection, stored: &Stored) -> Result<Command, Error> {
+async fn replay_command(connection: &mut PgConnection, stored: &StoredJob) -> Result<Command, Error> {
     let owner = owner(connection, &stored.user_id).await?;
     // Held until the replay is stored: an admission of the next revision waits for it, and then finds a live job. Before the
     // job, other than everywhere else: DESIGN §4 says why that may be.
@@ -205,9 +180,9 @@ async fn replay_command(connection: &mut PgConnection, stored: &Stored) -> Resul
 
 async fn record(
     connection: &mut PgConnection,
-    (before, after): (&Stored, &Stored),
+    (before, after): (&StoredJob, &Job),
     operation: Operation,
-    (action, part_of): (&OperatorAction, Option<&str>),
+    action: &OperatorAction,
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
     let verb = match operation {
@@ -233,9 +208,9 @@ async fn record(
         .bind(before.job.state.status())
         .bind(code)
         .bind(before.job.generation.0)
-        .bind(after.job.generation.0)
+        .bind(after.generation.0)
         .bind(now)
-        .bind(part_of)
+        .bind(&action.part_of)
         .execute(connection)
         .await
         .map(drop)

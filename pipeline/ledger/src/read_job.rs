@@ -7,7 +7,7 @@ use records::{ConversationId, Status, UserId};
 use crate::{
     Ledger,
     history::History,
-    row::{JobRow, Stored},
+    row::{JobRow, StoredJob},
 };
 
 /// What a poll shows of the newest revision's job (DECISIONS §4, "poll").
@@ -64,7 +64,7 @@ impl Ledger {
 }
 
 fn poll(row: PollRow) -> Result<Poll, Error> {
-    let stored = Stored::try_from(row.job)?;
+    let stored = StoredJob::try_from(row.job)?;
     let job = stored.job;
     Ok(Poll {
         cause: match job.state {

@@ -7,8 +7,8 @@ use job::{Command, JobId, Refusal, State, Timestamp, decide};
 
 use crate::{
     LeaseToken, Ledger,
-    history::{self, Detail},
-    row::{self, JobRow, Stored},
+    history::Detail,
+    row::{self, JobRow, StoredJob},
 };
 
 /// What became of a renewal.
@@ -99,7 +99,7 @@ impl Ledger {
     }
 
     /// Renews one lease in `stored`. A holder that comes too late has lost it, and proves with its word that it lives.
-    fn renewal(&self, token: &LeaseToken, stored: &mut Stored, now: Timestamp) -> Renewal {
+    fn renewal(&self, token: &LeaseToken, stored: &mut StoredJob, now: Timestamp) -> Renewal {
         let renew = Command::Renew { epoch: token.epoch };
         match decide(&stored.job, renew.clone(), now, &self.policy) {
             Ok(step) => {
@@ -115,13 +115,11 @@ impl Ledger {
         }
     }
 
-    fn take_back_crash(&self, token: &LeaseToken, stored: &mut Stored, now: Timestamp) {
+    fn take_back_crash(&self, token: &LeaseToken, stored: &mut StoredJob, now: Timestamp) {
         let proof = Command::ProveAlive { epoch: token.epoch };
-        let detail = Detail::of(&proof);
         // Refused: it was no crash that ended the lease.
-        if let Ok(step) = decide(&stored.job, proof, now, &self.policy) {
-            stored.event = history::event(&stored.job, &step.job, stored.version + 1, now, detail);
-            stored.job = step.job;
+        if let Ok((proven, _)) = self.step(stored, proof, now, Detail::default()) {
+            *stored = proven;
             tracing::info!(job_id = %token.job_id, epoch = token.epoch.0, "a lease was lost by a late process, not by a crash");
         }
     }
@@ -133,15 +131,15 @@ fn of_job<'a>(tokens: &'a [LeaseToken], job: &JobId) -> impl Iterator<Item = &'a
 }
 
 /// An unreadable row costs its own lease, never the others of the process.
-fn readable(row: JobRow) -> Option<Stored> {
+fn readable(row: JobRow) -> Option<StoredJob> {
     let job_id = row.job_id.clone();
-    Stored::try_from(row)
+    StoredJob::try_from(row)
         .inspect_err(|_| tracing::error!(job_id, "a job cannot be read; its lease is not renewed"))
         .ok()
 }
 
 /// What a lease is worth as it stands.
-fn standing(token: &LeaseToken, stored: &Stored) -> Renewal {
+fn standing(token: &LeaseToken, stored: &StoredJob) -> Renewal {
     match &stored.job.state {
         State::Leased(lease) if lease.epoch == token.epoch => Renewal::Renewed { until: lease.expires_at },
         _ if stored.job.has_applied(&Command::Renew { epoch: token.epoch }) => Renewal::Done,

@@ -5,17 +5,17 @@ use job::{Command, Dispatch, JobId, Refusal};
 use tracing::{Instrument, Span, field::Empty};
 
 use crate::{
-    Answer, Ledger,
-    effects::Abort,
+    Ledger,
+    effects::{Abort, Answer},
     retry_conflicts,
-    row::{self, Stored},
+    row::{self, StoredJob},
 };
 
 impl Ledger {
     /// Says `Reconcile` to one job (lease watch and reconciler).
     pub async fn reconcile(&self, job: &JobId) -> Result<Answer, Error> {
         // The job table is the queue: what is queued there waits for a claim.
-        retry_conflicts!("reconciling a job", self.try_reconcile(job, None, true))
+        retry_conflicts!("reconciling a job", self.try_reconcile(job, None, true)).await
     }
 
     /// The same to a job whose dispatch `asked` was handed to the task queue. `task_waiting`: the queue still has the task; without
@@ -26,7 +26,7 @@ impl Ledger {
         asked: Dispatch,
         task_waiting: bool,
     ) -> Result<Answer, Error> {
-        retry_conflicts!("reconciling a job", self.try_reconcile(job, Some(asked), task_waiting))
+        retry_conflicts!("reconciling a job", self.try_reconcile(job, Some(asked), task_waiting)).await
     }
 
     async fn try_reconcile(
@@ -36,20 +36,20 @@ impl Ledger {
         task_waiting: bool,
     ) -> Result<Answer, Abort> {
         let (mut transaction, now) = self.db.begin().await?;
-        let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(Answer::Missing) };
-        if asked.is_some_and(|asked| asked != stored.job.dispatch) {
+        let Some(read) = row::read(&mut transaction, job).await? else { return Ok(Answer::Missing) };
+        if asked.is_some_and(|asked| asked != read.job.dispatch) {
             // The answer is about a dispatch that was replaced meanwhile.
             return Ok(Answer::Refused(Refusal::NotDue));
         }
-        let span = span(&stored);
-        let command = Command::Reconcile { task_waiting };
-        let repaired = self.decide_and_commit(transaction, &stored, command, None, now);
-        let answer = repaired.instrument(span.clone()).await.map(|decided| match decided {
-            Ok(written) => Answer::from(&written),
-            Err(refusal) => Answer::Refused(refusal),
-        });
+        let span = span(&read);
+        let repair = async {
+            let command = Command::Reconcile { task_waiting };
+            let answer = self.decide(&mut transaction, &read, command, None, now).await?;
+            self.commit(transaction, answer).await
+        };
+        let answer = repair.instrument(span.clone()).await;
         match &answer {
-            Ok(Answer::Granted { state, .. }) => span.record("became", state.status()),
+            Ok(Answer::Granted { job, .. }) => span.record("became", job.state.status()),
             Ok(_) => span.record("became", "refused"),
             Err(Abort::Conflict) => span.record("became", "lost"),
             Err(_) => span.record("otel.status_code", "ERROR"),
@@ -60,7 +60,7 @@ impl Ledger {
 
 /// A repair: a child of its job's admission, so that what became of a request is one trace; without one, a part of
 /// what its caller does.
-fn span(stored: &Stored) -> Span {
+fn span(stored: &StoredJob) -> Span {
     let job = &stored.job;
     let span = tracing::info_span!(
         target: trace::TARGET,

@@ -16,7 +16,7 @@ use crate::history::{self, Event};
 
 /// A job with where it belongs and the version it was read at.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stored {
+pub struct StoredJob {
     pub user_id: UserId,
     pub conversation_id: ConversationId,
     pub revision: i64,
@@ -30,6 +30,21 @@ pub struct Stored {
     pub trace: Option<TraceContext>,
     /// The entry of history that goes with the next store; none is read back here.
     pub event: Option<Event>,
+}
+
+impl StoredJob {
+    /// The lease of the newest claim.
+    pub fn lease_token(&self) -> LeaseToken {
+        LeaseToken { user_id: self.user_id.clone(), job_id: self.job.id.clone(), epoch: self.job.epoch }
+    }
+}
+
+/// A lease that this process holds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LeaseToken {
+    pub user_id: UserId,
+    pub job_id: JobId,
+    pub epoch: Epoch,
 }
 
 /// The row as the table holds it; as JSON, as the statements that write it take it (`jsonb_populate_record`).
@@ -80,7 +95,7 @@ pub struct JobRow {
     history: Vec<Event>,
 }
 
-impl TryFrom<JobRow> for Stored {
+impl TryFrom<JobRow> for StoredJob {
     type Error = Error;
 
     fn try_from(row: JobRow) -> Result<Self, Error> {
@@ -145,7 +160,7 @@ fn state(row: &JobRow) -> Option<State> {
 }
 
 /// The row of a job, to be stored at `now` over the version it was read at.
-fn row(stored: &Stored, now: Timestamp, policy: &Policy) -> JobRow {
+fn row(stored: &StoredJob, now: Timestamp, policy: &Policy) -> JobRow {
     let job = &stored.job;
     let lease = match &job.state {
         State::Leased(lease) => Some(lease),
@@ -205,13 +220,13 @@ pub(crate) async fn live_job(
     connection: &mut PgConnection,
     user: &UserId,
     conversation: &ConversationId,
-) -> Result<Option<Stored>, Error> {
+) -> Result<Option<StoredJob>, Error> {
     let row: Option<JobRow> = sqlx::query_as(include_str!("../sql/jobs/live_of_conversation.sql"))
         .bind(user.as_str())
         .bind(conversation.as_str())
         .fetch_optional(connection)
         .await?;
-    row.map(Stored::try_from).transpose()
+    row.map(StoredJob::try_from).transpose()
 }
 
 /// The dead letters of conversations that wait for an operator, locked. One that cannot be read is left out: it keeps no user from
@@ -220,43 +235,43 @@ pub(crate) async fn unsettled(
     connection: &mut PgConnection,
     users: &[&str],
     conversations: &[&str],
-) -> Result<Vec<Stored>, Error> {
+) -> Result<Vec<StoredJob>, Error> {
     let rows: Vec<JobRow> = sqlx::query_as(include_str!("../sql/jobs/unsettled_of_conversations.sql"))
         .bind(users)
         .bind(conversations)
         .fetch_all(connection)
         .await?;
-    Ok(rows.into_iter().filter_map(|row| Stored::try_from(row).ok()).collect())
+    Ok(rows.into_iter().filter_map(|row| StoredJob::try_from(row).ok()).collect())
 }
 
 /// Reads a job by its id alone, as a delivery names it; takes no lock, the compare-and-set protects the store.
-pub async fn read(connection: &mut PgConnection, job: &JobId) -> Result<Option<Stored>, Error> {
+pub async fn read(connection: &mut PgConnection, job: &JobId) -> Result<Option<StoredJob>, Error> {
     let row: Option<JobRow> = sqlx::query_as(include_str!("../sql/jobs/get.sql"))
         .bind(job.as_str())
         .fetch_optional(connection)
         .await?;
-    row.map(Stored::try_from).transpose()
+    row.map(StoredJob::try_from).transpose()
 }
 
 /// Reads jobs by id and locks them, in key order.
 pub(crate) async fn read_locked(
     connection: &mut PgConnection,
     jobs: &[&str],
-) -> Result<HashMap<String, Stored>, Error> {
+) -> Result<HashMap<String, StoredJob>, Error> {
     let rows: Vec<JobRow> =
         sqlx::query_as(include_str!("../sql/jobs/lock.sql")).bind(jobs).fetch_all(connection).await?;
     by_id(rows)
 }
 
 /// Rows that were read, by the ids of their jobs.
-pub(crate) fn by_id(rows: impl IntoIterator<Item = JobRow>) -> Result<HashMap<String, Stored>, Error> {
-    rows.into_iter().map(|row| Ok((row.job_id.clone(), Stored::try_from(row)?))).collect()
+pub(crate) fn by_id(rows: impl IntoIterator<Item = JobRow>) -> Result<HashMap<String, StoredJob>, Error> {
+    rows.into_iter().map(|row| Ok((row.job_id.clone(), StoredJob::try_from(row)?))).collect()
 }
 
 /// Writes jobs that were just admitted, with their admission records.
 pub(crate) async fn insert(
     connection: &mut PgConnection,
-    jobs: &[Stored],
+    jobs: &[StoredJob],
     now: Timestamp,
     policy: &Policy,
 ) -> Result<(), sqlx::Error> {
@@ -273,7 +288,7 @@ pub(crate) async fn insert(
 /// missing one was changed by another operation in between.
 pub(crate) async fn store(
     connection: &mut PgConnection,
-    jobs: &[&Stored],
+    jobs: &[&StoredJob],
     now: Timestamp,
     policy: &Policy,
 ) -> Result<Vec<String>, sqlx::Error> {
@@ -289,7 +304,7 @@ pub(crate) async fn store(
 
 /// Jobs as the statements that write them take them.
 fn rows<'a>(
-    jobs: impl IntoIterator<Item = &'a Stored>,
+    jobs: impl IntoIterator<Item = &'a StoredJob>,
     now: Timestamp,
     policy: &Policy,
 ) -> Vec<Json<JobRow>> {

@@ -7,7 +7,7 @@ use sqlx::FromRow;
 use store::columns::{PeopleColumns, SegmentColumns, column};
 use store::conversations::shapes::meeting_from_json;
 
-use crate::{Ledger, claim::Claimed};
+use crate::{Ledger, StoredJob};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
@@ -51,7 +51,7 @@ pub struct RecentItem {
 
 impl Ledger {
     /// Reads the input of a run; `None` when the conversation is gone.
-    pub async fn run_input(&self, claimed: &Claimed) -> Result<Option<RunInput>, Error> {
+    pub async fn run_input(&self, claimed: &StoredJob) -> Result<Option<RunInput>, Error> {
         let read = async {
             let row: Option<InputRow> = sqlx::query_as(include_str!("../sql/run_input.sql"))
                 .bind(claimed.user_id.as_str())

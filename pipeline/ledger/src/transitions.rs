@@ -2,15 +2,10 @@
 
 use chrono::Duration;
 use db::Error;
-use job::{Cause, Command, Effect, Epoch, FailureCode, JobId, Refusal, State};
+use job::{Cause, Command, Epoch, FailureCode, JobId};
 use records::UserId;
 
-use crate::{
-    Ledger,
-    claim::{LeaseToken, defer},
-    effects::{Abort, Written},
-    retry_conflicts, row,
-};
+use crate::{LeaseToken, Ledger, claim::defer, effects::Answer, retry_conflicts, row};
 
 /// What a holder says of its run when it did not succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,21 +26,6 @@ pub enum Transition {
     Park,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
-    Granted {
-        /// Where the job stands now.
-        state: State,
-        /// Another run follows (`listen_finalization_retries_total`).
-        retry: bool,
-        /// It became a dead letter (`listen_finalization_dead_letter_total`).
-        dead_letter: bool,
-    },
-    /// The domain says no.
-    Refused(Refusal),
-    Missing,
-}
-
 impl Transition {
     fn command(self, epoch: Epoch) -> Command {
         match self {
@@ -54,25 +34,6 @@ impl Transition {
                 Command::Fail { epoch, code, retry_after, jitter_permille }
             }
             Self::Park => Command::Park { epoch },
-        }
-    }
-}
-
-impl Answer {
-    /// The answer that was lost on the way: its outcome was not counted yet. A release is no retry.
-    fn applied_before(command: &Command, state: State) -> Self {
-        let retry = matches!((command, &state), (Command::Fail { .. }, State::Queued { .. }));
-        let dead_letter = matches!(state, State::DeadLetter { .. });
-        Self::Granted { state, retry, dead_letter }
-    }
-}
-
-impl From<&Written> for Answer {
-    fn from(written: &Written) -> Self {
-        Self::Granted {
-            state: written.stored.job.state.clone(),
-            retry: written.counts(Effect::CountRetry),
-            dead_letter: written.counts(Effect::CountDeadLetter),
         }
     }
 }
@@ -88,28 +49,16 @@ impl Ledger {
         transition: Transition,
         cause: Option<&Cause>,
     ) -> Result<Answer, Error> {
-        retry_conflicts!("settling a run", self.try_settle(token, transition, cause))
-    }
-
-    async fn try_settle(
-        &self,
-        token: &LeaseToken,
-        transition: Transition,
-        cause: Option<&Cause>,
-    ) -> Result<Answer, Abort> {
-        let command = transition.command(token.epoch);
-        let (mut transaction, now) = self.db.begin().await?;
-        let Some(stored) = row::read(&mut transaction, &token.job_id).await? else {
-            return Ok(Answer::Missing);
-        };
-        let already = stored
-            .job
-            .has_applied(&command)
-            .then(|| Answer::applied_before(&command, stored.job.state.clone()));
-        Ok(match self.decide_and_commit(transaction, &stored, command, cause, now).await? {
-            Ok(written) => Answer::from(&written),
-            Err(refusal) => already.unwrap_or(Answer::Refused(refusal)),
+        retry_conflicts!("settling a run", async {
+            let (mut transaction, now) = self.db.begin().await?;
+            let Some(read) = row::read(&mut transaction, &token.job_id).await? else {
+                return Ok(Answer::Missing);
+            };
+            let command = transition.command(token.epoch);
+            let answer = self.decide(&mut transaction, &read, command, cause, now).await?;
+            self.commit(transaction, answer).await
         })
+        .await
     }
 
     /// Defers a row that errors by five minutes, so that it stops no page.

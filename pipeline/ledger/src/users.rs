@@ -1,17 +1,17 @@
 //! A change of a person, which may park the person's jobs in the same transaction.
 
 use db::Error;
-use job::{Command, Timestamp, decide};
+use job::{Command, Timestamp};
 use records::UserId;
 use sqlx::PgConnection;
 use store::{User, UserChange, users::write_change};
 
 use crate::{
     Ledger,
-    effects::{Abort, after},
+    effects::Abort,
     history::Detail,
     retry_conflicts,
-    row::{self, Stored},
+    row::{self, StoredJob},
 };
 
 /// How many of a person's jobs are read and stored at once.
@@ -20,23 +20,22 @@ const AT_ONCE: usize = 500;
 impl Ledger {
     /// Changes a person (and, when marked, parks queued jobs). `None`: no such person.
     pub async fn change_user(&self, id: &UserId, change: &UserChange) -> Result<Option<User>, Error> {
-        let changed = retry_conflicts!("changing a person", self.try_change_user(id, change));
+        let changed = retry_conflicts!("changing a person", async {
+            let (mut transaction, now) = self.db.begin().await?;
+            // The person's row is locked first: an admission that reads the mark waits for this one, or is seen by it.
+            let user = write_change(&mut transaction, id, change, now).await?;
+            if user.is_some() && change.requires_byok == Some(true) {
+                self.require_keys(&mut transaction, id, now).await?;
+            }
+            transaction.commit().await?;
+            Ok(user)
+        })
+        .await;
         if change.requires_byok == Some(true) {
             // A request that waits for a job that was parked looks at its row.
             self.db.waker().job_settled();
         }
         changed
-    }
-
-    /// The person's row is locked first: an admission that reads the mark waits for this one, or is seen by it.
-    async fn try_change_user(&self, id: &UserId, change: &UserChange) -> Result<Option<User>, Abort> {
-        let (mut transaction, now) = self.db.begin().await?;
-        let user = write_change(&mut transaction, id, change, now).await?;
-        if user.is_some() && change.requires_byok == Some(true) {
-            self.require_keys(&mut transaction, id, now).await?;
-        }
-        transaction.commit().await?;
-        Ok(user)
     }
 
     /// Says `RequireKeys` to each live job of a person who was just marked, in the marking transaction, which holds
@@ -53,31 +52,17 @@ impl Ledger {
             .fetch_all(&mut *connection)
             .await?;
         for some in jobs.chunks(AT_ONCE) {
-            self.require_keys_of(connection, some, now).await?;
-        }
-        Ok(())
-    }
-
-    /// Says it to some of them, and stores them in one statement.
-    async fn require_keys_of(
-        &self,
-        connection: &mut PgConnection,
-        jobs: &[String],
-        now: Timestamp,
-    ) -> Result<(), Abort> {
-        let ids: Vec<&str> = jobs.iter().map(String::as_str).collect();
-        let mut rows = row::read_locked(connection, &ids).await?;
-        let mut granted = Vec::with_capacity(rows.len());
-        for read in ids.iter().filter_map(|id| rows.remove(*id)) {
+            let ids: Vec<&str> = some.iter().map(String::as_str).collect();
+            let mut rows = row::read_locked(connection, &ids).await?;
+            let read = ids.iter().filter_map(|id| rows.remove(*id));
             // Every live job grants this; one that refuses became terminal before it was locked. No other effect follows.
-            if let Ok(step) = decide(&read.job, Command::RequireKeys, now, &self.policy) {
-                granted.push(after(&read, &step, now, Detail::of(&Command::RequireKeys)));
+            let granted =
+                read.filter_map(|read| self.step(&read, Command::RequireKeys, now, Detail::default()).ok());
+            let granted: Vec<StoredJob> = granted.map(|(marked, _)| marked).collect();
+            let marked: Vec<&StoredJob> = granted.iter().collect();
+            if row::store(connection, &marked, now, &self.policy).await?.len() < granted.len() {
+                return Err(Abort::Conflict);
             }
-        }
-        let stored: Vec<&Stored> = granted.iter().collect();
-        let kept = row::store(connection, &stored, now, &self.policy).await?;
-        if kept.len() < granted.len() {
-            return Err(Abort::Conflict);
         }
         Ok(())
     }

@@ -40,9 +40,7 @@ use ledger::Ledger;
 pub use apps::OperatorApp;
 pub use audit::{ACTIONS, ActionFilter, ActionView, action_name, actions_named};
 pub use backlog::Backlog;
-pub use bulk::{
-    ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView, Started, Stepped,
-};
+pub use bulk::{ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView, Stepped};
 pub use causes::{Cause, Causes};
 pub use deliveries::{DeliveryFilter, DeliveryLine, delivery_subject};
 pub use doctor::{Examination, OldTransaction};
@@ -51,7 +49,7 @@ pub use find::{FoundId, IdKind};
 pub use gauges::{Gauges, MANY_FAILING};
 pub use health::{Health, TableHealth};
 pub use list::{JobCursor, JobFilter, JobsPage};
-pub use orders::{GivenToMany, OrderCounts, OrderOfMany, OrderResult};
+pub use orders::{GivenToMany, OrderCounts, OrderOfMany};
 pub use overview::{DeadLetters, MinuteView, Overview};
 pub use page::JobPage;
 pub use pauses::Pause;

@@ -5,7 +5,7 @@ use job::{JobId, Timestamp};
 use ledger::{
     JobView,
     history::Verb,
-    row::{JobRow, Stored},
+    row::{JobRow, StoredJob},
 };
 use records::UserId;
 use sqlx::{Postgres, QueryBuilder};
@@ -171,7 +171,7 @@ impl Operations {
         let rows: Vec<Row> =
             asked.query().build_query_as().persistent(false).fetch_all(&mut *transaction).await?;
         let view = |row: Row| {
-            let view = self.ledger.job_view(Stored::try_from(row.job)?);
+            let view = self.ledger.job_view(StoredJob::try_from(row.job)?);
             // A dead letter that is settled stays as it is until it is replayed.
             let last = row.last_verb.filter(|_| view.job.settled_at.is_some());
             Ok(JobView { settled_by: last.and_then(|verb| Verb::from_name(&verb)), ..view })

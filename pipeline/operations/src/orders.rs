@@ -2,33 +2,25 @@
 //! listed with the job alone.
 
 use db::Error;
-use job::{JobId, Refusal};
-use ledger::{Operation, OperatorAction};
+use job::JobId;
+use ledger::{Answer, Operation, OperatorAction};
 use uuid::Uuid;
 
 use crate::Operations;
 
-/// What is ordered of each job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OrderOfMany {
-    /// Its wait ends.
-    RunNow,
-    /// A live one ends.
-    Cancel,
-    /// A dead letter is dismissed.
-    Dismiss,
+job::named! {
+    /// What is ordered of each job, as the audit names it.
+    OrderOfMany {
+        /// Its wait ends.
+        RunNow = "bulk_run_now",
+        /// A live one ends.
+        Cancel = "bulk_cancel",
+        /// A dead letter is dismissed.
+        Dismiss = "bulk_discard",
+    }
 }
 
 impl OrderOfMany {
-    /// As the audit names it.
-    const fn verb(self) -> &'static str {
-        match self {
-            Self::RunNow => "bulk_run_now",
-            Self::Cancel => "bulk_cancel",
-            Self::Dismiss => "bulk_discard",
-        }
-    }
-
     /// What is asked of each job.
     #[must_use]
     pub const fn operation(self) -> Operation {
@@ -38,17 +30,6 @@ impl OrderOfMany {
             Self::Dismiss => Operation::Discard,
         }
     }
-}
-
-/// What an order came to for one of several jobs.
-#[derive(Debug)]
-pub enum OrderResult {
-    /// It was changed.
-    Granted,
-    /// Its state refused, and why; `None`: there is no such job.
-    Refused(Option<Refusal>),
-    /// Its own row could not be read or changed. Others can be.
-    Failed(Error),
 }
 
 /// How many jobs of an order came to what.
@@ -68,6 +49,15 @@ impl OrderCounts {
         self.granted.saturating_add(self.refused).saturating_add(self.failed)
     }
 
+    /// Those that were not changed, in words: failed ones only where there are some.
+    #[must_use]
+    pub fn unchanged(&self) -> String {
+        match self.failed {
+            0 => format!("{} refused", self.refused),
+            failed => format!("{} refused, {failed} failed", self.refused),
+        }
+    }
+
     /// With those of another shard.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
@@ -78,12 +68,12 @@ impl OrderCounts {
         }
     }
 
-    /// Counts what the order came to for one more job.
-    pub const fn count(&mut self, result: &OrderResult) {
-        match result {
-            OrderResult::Granted => self.granted += 1,
-            OrderResult::Refused(_) => self.refused += 1,
-            OrderResult::Failed(_) => self.failed += 1,
+    /// Counts what the order came to for one more job. An error is counted that is of its own row; others are of no one job.
+    pub fn count(&mut self, answer: &Result<Answer, Error>) {
+        match answer {
+            Ok(Answer::Granted { .. }) => self.granted += 1,
+            Ok(Answer::Refused(_) | Answer::Missing) => self.refused += 1,
+            Err(error) => self.failed += u64::from(error.is_of_one_row()),
         }
     }
 }
@@ -91,19 +81,12 @@ impl OrderCounts {
 /// An order that is recorded, and is given to one job after the other.
 #[derive(Clone, Debug)]
 pub struct GivenToMany {
-    id: String,
     order: OrderOfMany,
+    /// What is recorded of each job, as a part of the order.
     action: OperatorAction,
     found: u64,
-    counts: OrderCounts,
-}
-
-impl GivenToMany {
     /// What it came to until now.
-    #[must_use]
-    pub const fn counts(&self) -> OrderCounts {
-        self.counts
-    }
+    pub counts: OrderCounts,
 }
 
 impl Operations {
@@ -118,59 +101,41 @@ impl Operations {
     ) -> Result<GivenToMany, Error> {
         let id = id.to_string();
         let (mut transaction, now) = self.db.begin().await?;
-        action.record(&mut transaction, order.verb(), None, &id, now).await?;
+        action.record(&mut transaction, order.as_str(), None, &id, now).await?;
         sqlx::query(include_str!("../sql/orders/count.sql"))
-            .bind(order.verb())
+            .bind(order.as_str())
             .bind(&id)
             .bind(format!("{filter}: {found} found"))
             .execute(&mut *transaction)
             .await?;
         transaction.commit().await?;
-        Ok(GivenToMany { id, order, action: action.clone(), found, counts: OrderCounts::default() })
+        let action = OperatorAction { part_of: Some(id), ..action.clone() };
+        Ok(GivenToMany { order, action, found, counts: OrderCounts::default() })
     }
 
     /// Gives the order to one job, in a transaction of its own.
     ///
     /// # Errors
-    /// As [`operate_one_of`](Self::operate_one_of).
-    pub async fn give_order(&self, given: &mut GivenToMany, job: &JobId) -> Result<OrderResult, Error> {
-        let operation = given.order.operation();
-        let result = self.operate_one_of(job, operation, &given.action, Some(&given.id)).await?;
-        given.counts.count(&result);
-        Ok(result)
-    }
-
-    /// Gives an order to one of several jobs, in a transaction of its own.
-    ///
-    /// # Errors
-    /// When the other jobs would end with the same error.
-    pub async fn operate_one_of(
-        &self,
-        job: &JobId,
-        operation: Operation,
-        action: &OperatorAction,
-        part_of: Option<&str>,
-    ) -> Result<OrderResult, Error> {
-        match self.ledger.operate(job, operation, action, part_of).await {
-            Ok(Some(Ok(_))) => Ok(OrderResult::Granted),
-            Ok(Some(Err(refusal))) => Ok(OrderResult::Refused(Some(refusal))),
-            Ok(None) => Ok(OrderResult::Refused(None)),
-            Err(error) if error.is_of_one_row() => Ok(OrderResult::Failed(error)),
-            Err(error) => Err(error),
-        }
+    /// When the job's own row cannot be read or changed ([`Error::is_of_one_row`]): others can be. When the database does not
+    /// answer.
+    pub async fn give_order(&self, given: &mut GivenToMany, job: &JobId) -> Result<Answer, Error> {
+        let answer = self.ledger.operate(job, given.order.operation(), &given.action).await;
+        given.counts.count(&answer);
+        answer
     }
 
     /// Records what the order came to, also where it ended with an error. One whose process was killed keeps the count of what
     /// was found.
     pub async fn end_order(&self, given: &GivenToMany) -> Result<(), Error> {
-        let OrderCounts { granted, refused, failed } = given.counts;
-        let some = |jobs: u64, what: &str| if jobs > 0 { format!(", {jobs} {what}") } else { String::new() };
-        let unanswered = some(given.found.saturating_sub(given.counts.sum()), "without an answer");
-        let failed = some(failed, "failed");
+        let counts = given.counts;
+        let unanswered = match given.found.saturating_sub(counts.sum()) {
+            0 => String::new(),
+            jobs => format!(", {jobs} without an answer"),
+        };
         sqlx::query(include_str!("../sql/orders/end.sql"))
-            .bind(given.order.verb())
-            .bind(&given.id)
-            .bind(format!("{granted} done, {refused} refused{failed}{unanswered}"))
+            .bind(given.order.as_str())
+            .bind(&given.action.part_of)
+            .bind(format!("{} done, {}{unanswered}", counts.granted, counts.unchanged()))
             .execute(self.db.pool())
             .await?;
         Ok(())

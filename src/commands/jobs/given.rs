@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use job::{Command, JobId};
-use operations::{Operations, OrderCounts, OrderOfMany, OrderResult};
+use ledger::Answer;
+use operations::{Operations, OrderCounts, OrderOfMany};
 use serde_json::json;
 
 use super::order_id;
@@ -22,56 +23,38 @@ use crate::{
 /// So many jobs that were not changed are named.
 const NAMED: usize = 100;
 
-/// What is ordered, in the words of its answers.
-#[derive(Clone, Copy)]
-pub(super) enum Order {
-    RunNow,
-    Cancel,
-    Dismiss,
+pub(super) const fn command(order: OrderOfMany) -> Command {
+    match order {
+        OrderOfMany::RunNow => Command::RunNow,
+        OrderOfMany::Cancel => Command::Cancel,
+        OrderOfMany::Dismiss => Command::Discard,
+    }
 }
 
-impl Order {
-    pub(super) fn command(self) -> Command {
-        match self {
-            Self::RunNow => Command::RunNow,
-            Self::Cancel => Command::Cancel,
-            Self::Dismiss => Command::Discard,
-        }
+/// The jobs that an order is for, in the words of its questions.
+pub(super) const fn jobs_of(order: OrderOfMany) -> [&'static str; 2] {
+    match order {
+        OrderOfMany::RunNow => ["waiting job", "waiting jobs"],
+        OrderOfMany::Cancel => ["live job", "live jobs"],
+        OrderOfMany::Dismiss => ["dead letter", "dead letters"],
     }
+}
 
-    pub(super) const fn of_many(self) -> OrderOfMany {
-        match self {
-            Self::RunNow => OrderOfMany::RunNow,
-            Self::Cancel => OrderOfMany::Cancel,
-            Self::Dismiss => OrderOfMany::Dismiss,
-        }
+/// What is done, and what is done when it was.
+pub(super) const fn verbs(order: OrderOfMany) -> (&'static str, &'static str) {
+    match order {
+        OrderOfMany::RunNow => ("run now", "due now"),
+        OrderOfMany::Cancel => ("cancel", "cancelled"),
+        OrderOfMany::Dismiss => ("dismiss", "dismissed"),
     }
+}
 
-    /// The jobs that it is for, in the words of its questions.
-    pub(super) const fn of(self) -> [&'static str; 2] {
-        match self {
-            Self::RunNow => ["waiting job", "waiting jobs"],
-            Self::Cancel => ["live job", "live jobs"],
-            Self::Dismiss => ["dead letter", "dead letters"],
-        }
-    }
-
-    /// What is done, and what is done when it was.
-    pub(super) const fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Self::RunNow => ("run now", "due now"),
-            Self::Cancel => ("cancel", "cancelled"),
-            Self::Dismiss => ("dismiss", "dismissed"),
-        }
-    }
-
-    /// Asks for jobs in those words.
-    pub(super) fn question(self, jobs: &str) -> String {
-        match self {
-            Self::RunNow => format!("Run {jobs} now?"),
-            Self::Cancel => format!("Cancel {jobs}?"),
-            Self::Dismiss => format!("Dismiss {jobs}?"),
-        }
+/// Asks for `jobs` in those words.
+pub(super) fn question(order: OrderOfMany, jobs: &str) -> String {
+    match order {
+        OrderOfMany::RunNow => format!("Run {jobs} now?"),
+        OrderOfMany::Cancel => format!("Cancel {jobs}?"),
+        OrderOfMany::Dismiss => format!("Dismiss {jobs}?"),
     }
 }
 
@@ -94,13 +77,13 @@ impl<'a> Results<'a> {
     }
 
     /// Counts one job.
-    fn count(&mut self, id: &'a str, result: OrderResult) {
-        self.counts.count(&result);
-        let why = match result {
-            OrderResult::Granted => return,
-            OrderResult::Refused(Some(refusal)) => super::words(refusal).to_owned(),
-            OrderResult::Refused(None) => "there is no such job".to_owned(),
-            OrderResult::Failed(error) => in_one_line(&error.into()),
+    fn count(&mut self, id: &'a str, answer: Result<Answer, db::Error>) {
+        self.counts.count(&answer);
+        let why = match answer {
+            Ok(Answer::Granted { .. }) => return,
+            Ok(Answer::Refused(refusal)) => super::words(refusal).to_owned(),
+            Ok(Answer::Missing) => "there is no such job".to_owned(),
+            Err(error) => in_one_line(&error.into()),
         };
         self.unchanged.push((id, why));
     }
@@ -110,24 +93,24 @@ impl<'a> Results<'a> {
         found.saturating_sub(self.counts.sum())
     }
 
-    pub(super) fn words(&self, order: Order, found: u64) -> String {
+    pub(super) fn words(&self, order: OrderOfMany, found: u64) -> String {
         let OrderCounts { granted, refused, failed } = self.counts;
         let some = |what: &str, jobs: u64| if jobs > 0 { format!(", {what}: {jobs}") } else { String::new() };
         let (failed, unanswered) =
             (some("failed", failed), some("without an answer", self.unanswered(found)));
-        format!("{}: {granted}, refused: {refused}{failed}{unanswered}", order.words().1)
+        format!("{}: {granted}, refused: {refused}{failed}{unanswered}", verbs(order).1)
     }
 }
 
 /// One order in the audit; a transaction per job: what was done before an interruption stays done.
 pub(super) async fn by_filter<'a>(
     operations: &Operations,
-    order: Order,
+    order: OrderOfMany,
     (words, ids): (&str, impl ExactSizeIterator<Item = &'a str>),
     cause: &Cause,
 ) -> Results<'a> {
     let meant = (words, ids.len() as u64);
-    let begun = operations.begin_order(order_id(), order.of_many(), meant, &cause.action()).await;
+    let begun = operations.begin_order(order_id(), order, meant, &cause.action()).await;
     let mut given = match begun {
         Ok(given) => given,
         Err(error) => {
@@ -153,33 +136,33 @@ pub(super) async fn by_filter<'a>(
 
 /// A transaction per job, each with its own row in the audit.
 pub(super) async fn each_named<'a>(
-    order: Order,
+    order: OrderOfMany,
     jobs: &'a [(Operations, String)],
     cause: &Cause,
 ) -> Results<'a> {
-    let (operation, action) = (order.of_many().operation(), cause.action());
+    let (operation, action) = (order.operation(), cause.action());
     let jobs = jobs.iter().map(|(operations, id)| (operations, id.as_str()));
     let give = async |operations: &Operations, id: &str| {
-        operations.operate_one_of(&JobId::from_text(id), operation, &action, None).await
+        operations.operate(&JobId::from_text(id), operation, &action).await
     };
     give_each(order, jobs, give).await
 }
 
 /// Gives an order to one job after the other, and to no more of a shard once it ended with an error there.
 async fn give_each<'o, 'a>(
-    order: Order,
+    order: OrderOfMany,
     jobs: impl ExactSizeIterator<Item = (&'o Operations, &'a str)>,
-    mut give: impl AsyncFnMut(&Operations, &str) -> Result<OrderResult, db::Error>,
+    mut give: impl AsyncFnMut(&Operations, &str) -> Result<Answer, db::Error>,
 ) -> Results<'a> {
-    let bar = progress::bar(jobs.len() as u64, order.words().1);
+    let bar = progress::bar(jobs.len() as u64, verbs(order).1);
     let mut results = Results::default();
     for (operations, id) in jobs {
         if results.failures.are_of(operations) {
             continue;
         }
         match give(operations, id).await {
-            Ok(result) => results.count(id, result),
-            Err(error) => results.failures.add(operations, error.into()),
+            Err(error) if !error.is_of_one_row() => results.failures.add(operations, error.into()),
+            answer => results.count(id, answer),
         }
         bar.set_position(results.counts.granted);
     }
@@ -192,12 +175,12 @@ async fn give_each<'o, 'a>(
 /// # Errors
 /// When it did not end in every shard.
 pub(super) fn answer(
-    order: Order,
+    order: OrderOfMany,
     found: u64,
     results: Results<'_>,
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
-    let (_, done) = order.words();
+    let (_, done) = verbs(order);
     for (id, why) in results.unchanged.iter().take(NAMED) {
         note!("{id}: {why}");
     }

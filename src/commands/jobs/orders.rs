@@ -4,21 +4,22 @@ use std::{collections::HashSet, process::ExitCode};
 
 use clap::Args;
 use job::{JobId, Policy};
-use operations::{JobFilter, Operations};
+use operations::{JobFilter, Operations, OrderOfMany};
 use records::UserId;
 use serde_json::json;
 
 use super::{
     filter::{OF_MANY, Which},
-    given::{Order, Results, answer, by_filter, each_named, field},
-    no_job, several,
+    given::{Results, answer, by_filter, command, each_named, field, jobs_of, question, verbs},
+    granted, several,
 };
 use crate::{
     commands::{
         consent::{Cause, Consent},
+        ids,
         over_shards::{each, label},
         stdout::{plain, say},
-        table::print_json,
+        table::{CommonArgs, print_json},
     },
     exit::Exit,
 };
@@ -36,11 +37,11 @@ pub(super) struct RunNow {
     pub(super) which: Which,
     /// Select all waiting jobs; required without a filter.
     #[arg(long)]
-    all: bool,
+    pub(super) all: bool,
     #[command(flatten)]
-    cause: Cause,
+    pub(super) cause: Cause,
     #[command(flatten)]
-    consent: Consent,
+    pub(super) consent: Consent,
 }
 
 /// Jobs by name, or all live ones that a filter finds: there is no word for those of everybody.
@@ -52,9 +53,9 @@ pub(super) struct Cancel {
     #[command(flatten)]
     pub(super) which: Which,
     #[command(flatten)]
-    cause: Cause,
+    pub(super) cause: Cause,
     #[command(flatten)]
-    consent: Consent,
+    pub(super) consent: Consent,
 }
 
 /// Dead letters by name, or all that a filter finds.
@@ -67,11 +68,11 @@ pub(super) struct Dismiss {
     pub(super) which: Which,
     /// Select all dead letters; required without a filter.
     #[arg(long)]
-    all: bool,
+    pub(super) all: bool,
     #[command(flatten)]
-    cause: Cause,
+    pub(super) cause: Cause,
     #[command(flatten)]
-    consent: Consent,
+    pub(super) consent: Consent,
 }
 
 /// Jobs with their shards.
@@ -80,88 +81,45 @@ type Named = [(Operations, String)];
 /// Ids of jobs that a filter finds, with their users.
 type Found = Vec<(String, UserId)>;
 
-/// Runs jobs now.
+/// Gives an order to jobs by name, or to all that a filter finds: those of everybody are meant only where that is said.
 ///
 /// # Errors
-/// When the database does not answer, there is no such job, or its state refuses.
-pub(super) async fn run_now(jobs: &Named, order: &RunNow, as_json: bool) -> anyhow::Result<ExitCode> {
-    named(jobs, Order::RunNow, (&order.cause, order.consent), as_json).await
-}
-
-/// Runs all waiting jobs now that the filter finds.
-///
-/// # Errors
-/// When the database does not answer, or no filter was named.
-pub(super) async fn run_many_now(
-    shards: &[Operations],
-    order: &RunNow,
-    as_json: bool,
+/// When the database does not answer, no jobs and no filter are named, there is no such job, or its state refuses.
+pub(super) async fn run(
+    common: &CommonArgs,
+    order: OrderOfMany,
+    (ids, which, all): (&[String], &Which, bool),
+    how: (&Cause, Consent),
 ) -> anyhow::Result<ExitCode> {
-    let RunNow { which, all, cause, consent, .. } = order;
-    filter_or_all(which, *all)?;
-    of_filter(shards, Order::RunNow, (which, cause, *consent), as_json).await
-}
-
-/// Cancels all live jobs that the filter finds.
-///
-/// # Errors
-/// When the database does not answer, or no filter was named.
-pub(super) async fn cancel_many(
-    shards: &[Operations],
-    order: &Cancel,
-    as_json: bool,
-) -> anyhow::Result<ExitCode> {
-    let Cancel { which, cause, consent, .. } = order;
-    if which.is_empty() {
-        return Err(Exit::Usage("name jobs, or a filter such as --user".to_owned()).into());
+    if !ids.is_empty() {
+        return named(&ids::jobs(common, ids).await?, order, how, common.json).await;
     }
-    of_filter(shards, Order::Cancel, (which, cause, *consent), as_json).await
-}
-
-/// Dismisses dead letters.
-///
-/// # Errors
-/// When the database does not answer, there is no such job, or its state refuses.
-pub(super) async fn dismiss(jobs: &Named, order: &Dismiss, as_json: bool) -> anyhow::Result<ExitCode> {
-    named(jobs, Order::Dismiss, (&order.cause, order.consent), as_json).await
-}
-
-/// Dismisses all dead letters that the filter finds.
-///
-/// # Errors
-/// When the database does not answer, or no filter was named.
-pub(super) async fn dismiss_many(
-    shards: &[Operations],
-    order: &Dismiss,
-    as_json: bool,
-) -> anyhow::Result<ExitCode> {
-    let Dismiss { which, all, cause, consent, .. } = order;
-    filter_or_all(which, *all)?;
-    of_filter(shards, Order::Dismiss, (which, cause, *consent), as_json).await
-}
-
-/// Those of everybody are meant only where that is said.
-fn filter_or_all(which: &Which, all: bool) -> Result<(), Exit> {
-    match which.is_empty() && !all {
-        true => Err(Exit::Usage("name jobs, a filter, or --all".to_owned())),
-        false => Ok(()),
+    if which.is_empty() && !all {
+        let words = match order {
+            OrderOfMany::Cancel => "name jobs, or a filter such as --user",
+            OrderOfMany::RunNow | OrderOfMany::Dismiss => "name jobs, a filter, or --all",
+        };
+        return Err(Exit::Usage(words.to_owned()).into());
     }
+    let shards = ids::shards_of(common, which.user.as_deref()).await?;
+    of_filter(&shards, order, which, how, common.json).await
 }
 
 /// Shows how many jobs are meant, asks, and orders it.
 async fn of_filter(
     shards: &[Operations],
-    order: Order,
-    (which, cause, consent): (&Which, &Cause, Consent),
+    order: OrderOfMany,
+    which: &Which,
+    (cause, consent): (&Cause, Consent),
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
     let looks = each(shards, async |shard: &Operations| found(shard, order, which).await).await?;
     let count: i64 = looks.of.iter().map(|(_, found)| found.len() as i64).sum();
     let users: HashSet<&UserId> =
         looks.of.iter().flat_map(|(_, found)| found).map(|(_, user)| user).collect();
-    let ([one, many], (_, done)) = (order.of(), order.words());
+    let ([one, many], (_, done)) = (jobs_of(order), verbs(order));
     let (jobs, people) = (several(count, one, many), several(users.len() as i64, "person", "people"));
-    if count == 0 || !consent.given(&order.question(&format!("{jobs} of {people}")))? {
+    if count == 0 || !consent.given(&question(order, &format!("{jobs} of {people}")))? {
         let (was, were) = (format!("{one} was found"), format!("{many} were found"));
         match as_json {
             true => print_json(&json!({ "found": count, field(done): 0 })),
@@ -185,15 +143,17 @@ async fn of_filter(
 }
 
 /// The jobs that an order is for.
-async fn found(shard: &Operations, order: Order, which: &Which) -> anyhow::Result<Found> {
+async fn found(shard: &Operations, order: OrderOfMany, which: &Which) -> anyhow::Result<Found> {
     let filter = async |status: &str| which.filter(shard, Some(status.to_owned()), 500).await;
     match order {
-        Order::RunNow => {
+        OrderOfMany::RunNow => {
             let now = shard.db().now().await?;
             pages(shard, JobFilter { waits_at: Some(now), ..filter("queued").await? }).await
         }
-        Order::Cancel => live(async |status: &str| pages(shard, filter(status).await?).await).await,
-        Order::Dismiss => pages(shard, JobFilter { unsettled: true, ..filter("dead_letter").await? }).await,
+        OrderOfMany::Cancel => live(async |status: &str| pages(shard, filter(status).await?).await).await,
+        OrderOfMany::Dismiss => {
+            pages(shard, JobFilter { unsettled: true, ..filter("dead_letter").await? }).await
+        }
     }
 }
 
@@ -215,20 +175,12 @@ async fn live(read: impl AsyncFn(&str) -> anyhow::Result<Found>) -> anyhow::Resu
     Ok(jobs)
 }
 
-/// Cancels jobs.
-///
-/// # Errors
-/// When the database does not answer, there is no such job, or its state refuses.
-pub(super) async fn cancel(jobs: &Named, order: &Cancel, as_json: bool) -> anyhow::Result<ExitCode> {
-    named(jobs, Order::Cancel, (&order.cause, order.consent), as_json).await
-}
-
 /// All jobs that a filter finds, as they are listed.
 async fn pages(operations: &Operations, mut filter: JobFilter) -> anyhow::Result<Found> {
     let mut found = Vec::new();
     loop {
         let page = operations.jobs_page(&filter).await?;
-        found.extend(page.jobs.into_iter().map(|view| (view.job.id.to_string(), view.user_id)));
+        found.extend(page.jobs.into_iter().map(|view| (view.job.id.to_string(), view.stored.user_id)));
         match page.next {
             Some(next) => filter.after = Some(next),
             None => return Ok(found),
@@ -238,7 +190,7 @@ async fn pages(operations: &Operations, mut filter: JobFilter) -> anyhow::Result
 
 async fn named(
     jobs: &Named,
-    order: Order,
+    order: OrderOfMany,
     (cause, consent): (&Cause, Consent),
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
@@ -249,38 +201,34 @@ async fn named(
         return Ok(ExitCode::SUCCESS);
     }
     // To end a wait, or what has ended, harms nothing; to end a job is asked for.
-    let question = order.question(&several(jobs.len() as i64, "job", "jobs"));
-    if matches!(order, Order::Cancel) && !consent.given(&question)? {
+    let question = question(order, &several(jobs.len() as i64, "job", "jobs"));
+    if matches!(order, OrderOfMany::Cancel) && !consent.given(&question)? {
         return Ok(ExitCode::SUCCESS);
     }
     let [(operations, id)] = jobs else {
         return answer(order, jobs.len() as u64, each_named(order, jobs, cause).await, as_json);
     };
-    let operation = order.of_many().operation();
-    match operations.operate(&JobId::from_text(id.as_str()), operation, &cause.action(), None).await? {
-        None => Err(no_job(id)),
-        Some(Err(refusal)) => Err(Exit::Refused(super::refused(operations, id, refusal).await).into()),
-        Some(Ok(job)) => {
-            let (_, done) = order.words();
-            match as_json {
-                true => print_json(&json!({ "job_id": id, "done": done, "status": job.state.status(),
-                    "dispatch_generation": job.generation.0 })),
-                false => say!("{done}: {id}"),
-            }?;
-            Ok(ExitCode::SUCCESS)
-        }
-    }
+    let answer =
+        operations.operate(&JobId::from_text(id.as_str()), order.operation(), &cause.action()).await?;
+    let job = granted(operations, id, answer).await?;
+    let (_, done) = verbs(order);
+    match as_json {
+        true => print_json(&json!({ "job_id": id, "done": done, "status": job.state.status(),
+            "dispatch_generation": job.generation.0 })),
+        false => say!("{done}: {id}"),
+    }?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// What the order would come to: it is refused here as it would be there.
-async fn foresee(operations: &Operations, order: Order, id: &str, as_json: bool) -> anyhow::Result<()> {
+async fn foresee(operations: &Operations, order: OrderOfMany, id: &str, as_json: bool) -> anyhow::Result<()> {
     let page = super::page(operations, id).await?;
-    if let Err(refusal) = job::decide(&page.view.job, order.command(), page.at, &Policy::default()) {
+    if let Err(refusal) = job::decide(&page.view.job, command(order), page.at, &Policy::default()) {
         return Err(Exit::Refused(super::refused(operations, id, refusal).await).into());
     }
     match as_json {
         true => print_json(&json!({ "job_id": id, "guard": page.why.guard() })),
-        false => say!("would {} {id}: {}", order.words().0, plain(&page.why)),
+        false => say!("would {} {id}: {}", verbs(order).0, plain(&page.why)),
     }
 }
 

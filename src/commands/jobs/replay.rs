@@ -5,12 +5,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 use job::{JobId, State};
-use operations::{JobFilter, Operations, ReplayOrder, ReplayPreview, Started};
+use operations::{JobFilter, Operations, ReplayOrder, ReplayPreview, ReplayView};
 use serde_json::json;
 
 use super::{
     filter::{OF_MANY, Which},
-    no_job, order_id, several,
+    granted, order_id, several,
 };
 use crate::{
     commands::{
@@ -76,23 +76,18 @@ pub(super) async fn one(
     }
     let (job, action) = (JobId::from_text(id.to_owned()), replay.cause.action());
     let operation = Operation::Replay { from_scratch: replay.from_scratch };
-    match operations.operate(&job, operation, &action, None).await? {
-        None => Err(no_job(id)),
-        Some(Err(refusal)) => Err(Exit::Refused(super::refused(operations, id, refusal).await).into()),
-        Some(Ok(job)) => {
-            let parked = matches!(job.state, State::BlockedByok);
-            match as_json {
-                true => print_json(&json!({ "job_id": id, "done": "replayed", "status": job.state.status(),
-                    "dispatch_generation": job.generation.0 })),
-                false => say!(
-                    "replayed {id}, generation {}{}",
-                    job.generation,
-                    if parked { ", parked until its user brings keys" } else { "" }
-                ),
-            }?;
-            Ok(ExitCode::SUCCESS)
-        }
-    }
+    let job = granted(operations, id, operations.operate(&job, operation, &action).await?).await?;
+    let parked = matches!(job.state, State::BlockedByok);
+    match as_json {
+        true => print_json(&json!({ "job_id": id, "done": "replayed", "status": job.state.status(),
+            "dispatch_generation": job.generation.0 })),
+        false => say!(
+            "replayed {id}, generation {}{}",
+            job.generation,
+            if parked { ", parked until its user brings keys" } else { "" }
+        ),
+    }?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Replays all that the filter finds: an operation in every shard in which it finds something.
@@ -151,7 +146,7 @@ async fn start(
             per_minute: replay.rate,
             in_flight: replay.in_flight,
         };
-        if let Started::Running(view) = begin(operations, &order, &replay.cause).await? {
+        if let Some(view) = begin(operations, &order, &replay.cause).await? {
             // At once: the next shard may fail, and this one's replay goes on.
             note!(
                 "{}replay {} of {}; it goes on without this command: `listen replays watch {}`",
@@ -169,7 +164,7 @@ async fn start(
     let (mut views, mut code) = (Vec::new(), ExitCode::SUCCESS);
     for (operations, view) in begun {
         if replay.detach {
-            views.push(*view);
+            views.push(view);
             continue;
         }
         let watched = replays::follow(operations, &view.operation_id).await.map_err(|error| {
@@ -189,7 +184,11 @@ async fn start(
 }
 
 /// Begins the operation, once: over a gap of the database it is asked for again by the same name.
-async fn begin(operations: &Operations, order: &ReplayOrder, cause: &Cause) -> anyhow::Result<Started> {
+async fn begin(
+    operations: &Operations,
+    order: &ReplayOrder,
+    cause: &Cause,
+) -> anyhow::Result<Option<ReplayView>> {
     let (id, action) = (order_id(), cause.action());
     let begun = outage::with_retries(async || operations.start_replay(id, order, &action).await).await;
     begun.map_err(|error| {

@@ -35,7 +35,7 @@ async fn scripts_have_content_hashed_names_and_are_cached() {
 async fn live_update_sends_the_changed_part_only() {
     let world = World::with_keys().await;
     let job = world.dead("c").await;
-    let action = OperatorAction { operator: "<i>olga</i>".into(), reason: "why not".into() };
+    let action = OperatorAction::new("<i>olga</i>", "why not");
     Operations::new(&world.ledger).pause(job::Queue::Creation, &action).await.unwrap();
     let (olga, ron) = (world.cookie("olga's").await, world.cookie("ron's").await);
     let ron = Who { cookie: &ron, ..Who::default() };

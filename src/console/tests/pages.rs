@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use job::Queue;
-use ledger::{Operation, OperatorAction};
+use ledger::{Answer, Operation, OperatorAction};
 use operations::Operations;
 
 use super::world::{SAID, Who, World};
@@ -12,14 +12,10 @@ async fn pages_show_no_user_content_and_escape_markup() {
     let world = World::with_keys().await;
     let job = world.dead("c").await;
     world.admitted("d").await;
-    let action = OperatorAction { operator: "<i>olga</i>".into(), reason: "<script>x</script>".into() };
-    world
-        .ledger
-        .operate(&job, Operation::Replay { from_scratch: false }, &action, None)
-        .await
-        .unwrap()
-        .unwrap()
-        .unwrap();
+    let action = OperatorAction::new("<i>olga</i>", "<script>x</script>");
+    let replay = Operation::Replay { from_scratch: false };
+    let replayed = world.ledger.operate(&job, replay, &action).await.unwrap();
+    assert!(matches!(replayed, Answer::Granted { .. }), "{replayed:?}");
     Operations::new(&world.ledger).pause(Queue::Creation, &action).await.unwrap();
     let cookie = world.cookie("olga's").await;
     let olga = Who { cookie: &cookie, ..Who::default() };

@@ -9,14 +9,14 @@ use std::{
 };
 
 use futures::{StreamExt, stream};
-use ledger::Claimed;
+use ledger::StoredJob;
 use outbox::{ClaimedDelivery, ClaimedPush};
 use outside::{Guard, Sender};
 use prometheus::Registry;
 use records::{ActionItem, Memory};
 use store::ConversationView;
 use tokio_util::sync::CancellationToken;
-use worker::{Metrics, Render, RunEvent, RunObserver, Settings, Worker};
+use worker::{Health, Metrics, Render, RunEvent, RunObserver, Settings, Worker};
 
 use crate::{
     figures::{measured, median, of},
@@ -84,7 +84,7 @@ pub(crate) struct RunCounter {
 }
 
 impl RunObserver for RunCounter {
-    fn observe(&self, _: &Claimed, event: RunEvent) {
+    fn observe(&self, _: &StoredJob, event: RunEvent) {
         if matches!(event, RunEvent::RunEnded { .. }) && self.done.fetch_add(1, Ordering::AcqRel) + 1 == JOBS
         {
             self.all.cancel();
@@ -115,7 +115,8 @@ pub(crate) fn worker_on(ledger: ledger::Ledger, settings: Settings) -> Worker {
     let sender = Sender::new(Guard::new(Vec::new())).unwrap();
     let metrics = Metrics::new(&Registry::new()).unwrap();
     let settings = Settings { finalization_concurrency: WIDTH, creation_concurrency: WIDTH, ..settings };
-    Worker::new(ledger, idle::engines(), sender, Arc::new(NoBodies), metrics, settings)
+    let (engines, render, health) = (idle::engines(), Arc::new(NoBodies), Health::default());
+    Worker { ledger, engines, sender, render, metrics, settings, health }
 }
 
 /// Renders nothing: the bench has no endpoints.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use ledger::{Claimed, Ledger};
+use ledger::{Ledger, StoredJob};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use worker::{RunEvent, RunObserver};
@@ -18,7 +18,7 @@ const RATES: [usize; 2] = [100, 500];
 struct Starts(Mutex<HashMap<String, Instant>>);
 
 impl RunObserver for Starts {
-    fn observe(&self, claimed: &Claimed, event: RunEvent) {
+    fn observe(&self, claimed: &StoredJob, event: RunEvent) {
         if event == RunEvent::RunStarted {
             let id = claimed.conversation_id.as_str().to_owned();
             self.0.lock().unwrap().entry(id).or_insert_with(Instant::now);

@@ -11,7 +11,7 @@ mod session;
 use std::sync::Arc;
 
 use job::{JobId, WorkerId};
-use ledger::{Claimed, Ledger};
+use ledger::{Ledger, StoredJob};
 use secrecy::SecretString;
 use stages::Engines;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -25,7 +25,7 @@ use crate::shared::Shared;
 
 use permit::Permits;
 use queue::{Queue, Waiting};
-use session::{Session, Start};
+use session::Session;
 
 /// Jobs whose keys wait in memory for a slot.
 const MOST_WAITING: usize = 100;
@@ -105,17 +105,17 @@ impl Reservation {
     }
 
     /// Runs a job whose lease was taken in this place's name.
-    pub fn run(self, claimed: Claimed, key: SecretString) {
+    pub fn run(self, claimed: StoredJob, key: SecretString) {
         let permit = self.registry.permits.issue(&claimed.job.id, key);
         let job = claimed.job.id.clone();
-        self.begin(Session { job, permit, start: Start::Run(Box::new(claimed)) });
+        self.begin(Session { job, permit, lease: Some(claimed) });
     }
 
     /// Claims and runs a parked job as soon as a slot is free. Where this process holds keys for it already, the newer
     /// ones take their place, and what it was waiting for is over.
     pub fn wait(self, job: JobId, key: SecretString) {
         if let Some(permit) = self.registry.permits.issue_or_renew(&job, key) {
-            self.begin(Session { job, permit, start: Start::Claim });
+            self.begin(Session { job, permit, lease: None });
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use job::{JobId, Policy};
-use ledger::{Answer, Claimed, NamedClaim, Transition};
+use ledger::{Answer, NamedClaim, StoredJob, Transition};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -22,19 +22,12 @@ const LAST_MINUTES: Duration = Duration::from_secs(120);
 /// How long a claim waits that the database did not answer.
 const UNANSWERED: Duration = Duration::from_secs(1);
 
-/// How a holder begins.
-pub(super) enum Start {
-    /// With a lease that its admission took.
-    Run(Box<Claimed>),
-    /// With a parked job.
-    Claim,
-}
-
 /// The holder of one job's keys.
 pub(super) struct Session {
     pub(super) job: JobId,
     pub(super) permit: Arc<Permit>,
-    pub(super) start: Start,
+    /// With the lease that its admission took; without one the job is parked.
+    pub(super) lease: Option<StoredJob>,
 }
 
 /// What is to be done after one go at a job.
@@ -65,11 +58,7 @@ impl Session {
         slot: Option<OwnedSemaphorePermit>,
         waiting: Option<Waiting>,
     ) {
-        let Self { job, permit, start } = self;
-        let mut lease = match start {
-            Start::Run(claimed) => Some(*claimed),
-            Start::Claim => None,
-        };
+        let Self { job, permit, mut lease } = self;
         let (mut slot, mut waiting) = (slot, waiting);
         loop {
             let (slot, keys) = match slot.take() {
@@ -124,7 +113,13 @@ impl Registry {
     }
 
     /// One go, in a slot: a claim, unless the lease is here already, and a run.
-    async fn go(&self, job: &JobId, lease: Option<Claimed>, slot: OwnedSemaphorePermit, keys: &Keys) -> Next {
+    async fn go(
+        &self,
+        job: &JobId,
+        lease: Option<StoredJob>,
+        slot: OwnedSemaphorePermit,
+        keys: &Keys,
+    ) -> Next {
         if let Some(claimed) = lease {
             return self.run(claimed, slot, keys).await;
         }
@@ -153,7 +148,7 @@ impl Registry {
         }
     }
 
-    async fn run(&self, claimed: Claimed, slot: OwnedSemaphorePermit, keys: &Keys) -> Next {
+    async fn run(&self, claimed: StoredJob, slot: OwnedSemaphorePermit, keys: &Keys) -> Next {
         let attempts = claimed.job.attempts;
         let Some(engines) = (self.engines)(&keys.key) else { return self.refuse(&claimed).await };
         let _running = Running::new(self);
@@ -166,10 +161,9 @@ impl Registry {
     }
 
     /// No provider can be asked with this key: as if it had refused it.
-    async fn refuse(&self, claimed: &Claimed) -> Next {
+    async fn refuse(&self, claimed: &StoredJob) -> Next {
         let (ledger, token) = (&self.shared.ledger, claimed.lease_token());
-        let verb = || ledger.db().in_time(ledger.settle(&token, Transition::Park, None));
-        let answer = self.shared.with_retries(verb).await;
+        let answer = self.shared.with_retries(|| ledger.settle(&token, Transition::Park, None)).await;
         tracing::info!(job_id = %claimed.job.id, granted = matches!(answer, Ok(Answer::Granted { .. })), "the key cannot be sent");
         Next::Over
     }

@@ -77,8 +77,7 @@ impl Outbound for FanOut {
             return Ok(Some(DeliveryOutcome::Cancelled));
         };
         let ledger = &self.shared.ledger;
-        let verb = || ledger.db().in_time(ledger.outbox().keep_body(delivery, &body));
-        match self.shared.with_retries(verb).await? {
+        match self.shared.with_retries(|| ledger.outbox().keep_body(delivery, &body)).await? {
             true => Ok(Some(self.post(delivery, body.into(), wait).await)),
             // Another process may have the delivery by now: sending what was not kept could send two different bodies.
             false => Ok(None),
@@ -122,8 +121,7 @@ impl FanOut {
         let conversation = match &delivery.conversation_id {
             None => None,
             Some(id) => {
-                let verb = || ledger.store().conversation(user, id, true);
-                match self.shared.with_retries(verb).await? {
+                match self.shared.with_retries(|| ledger.store().conversation(user, id, true)).await? {
                     None => return Ok(None),
                     found => found,
                 }
@@ -135,15 +133,15 @@ impl FanOut {
         match (delivery.event, &delivery.subject_id) {
             (Some(EventKind::MemoryCreated), Some(id)) if delivery.format == WebhookFormat::Full => {
                 let named = [id.clone()];
-                let verb = || ledger.db().in_time(ledger.store().memories_named(user, &named));
-                memory = self.shared.with_retries(verb).await?.pop();
+                memory =
+                    self.shared.with_retries(|| ledger.store().memories_named(user, &named)).await?.pop();
             }
             (Some(EventKind::ActionItemCreated), Some(id))
                 if delivery.format == WebhookFormat::Full && delivery.conversation_id.is_none() =>
             {
                 let named = [id.clone()];
-                let verb = || ledger.db().in_time(ledger.store().action_items_named(user, &named));
-                item = self.shared.with_retries(verb).await?.pop();
+                item =
+                    self.shared.with_retries(|| ledger.store().action_items_named(user, &named)).await?.pop();
             }
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ledger::{Claimed, CreateOutcome, JobView, Ledger, NewContent, NewConversation};
+use ledger::{CreateOutcome, JobView, Ledger, NewContent, NewConversation, StoredJob};
 use outbox::{ClaimedDelivery, ClaimedPush, DeliveryPage, DeliveryView, NewEndpoint};
 use outside::{Guard, Sender};
 use prometheus::{Registry, TextEncoder};
@@ -12,7 +12,7 @@ use store::{ConversationView, UserChange};
 use testbed::TestDatabase;
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
-use worker::{Ended, Metrics, Render, RunEvent, RunObserver, Settings, Worker};
+use worker::{Ended, Health, Metrics, Render, RunEvent, RunObserver, Settings, Worker};
 
 use crate::engines::Script;
 
@@ -118,17 +118,17 @@ pub(crate) fn slots(slots: usize) -> Settings {
 }
 
 /// Settings whose runs are shown to the test.
-pub(crate) fn recorded(settings: Settings) -> (Settings, mpsc::UnboundedReceiver<(Claimed, RunEvent)>) {
+pub(crate) fn recorded(settings: Settings) -> (Settings, mpsc::UnboundedReceiver<(StoredJob, RunEvent)>) {
     let (send, events) = mpsc::unbounded_channel();
     (Settings { observer: Arc::new(Recorder(send)), ..settings }, events)
 }
 
 /// A worker that runs until it is stopped.
 pub(crate) struct Working {
-    events: mpsc::UnboundedReceiver<(Claimed, RunEvent)>,
+    events: mpsc::UnboundedReceiver<(StoredJob, RunEvent)>,
     pub(crate) soft: CancellationToken,
     pub(crate) hard: CancellationToken,
-    pub(crate) health: worker::Health,
+    pub(crate) health: Health,
     pub(crate) registry: Registry,
     task: JoinHandle<()>,
     _hard: tokio_util::sync::DropGuard,
@@ -150,29 +150,30 @@ pub(crate) fn work_with(
     let (settings, events) = recorded(settings);
     let registry = Registry::new();
     let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap()]);
-    let worker = Worker::new(
+    let health = Health::default();
+    let worker = Worker {
         ledger,
-        script.engines(),
-        Sender::new(guard).unwrap(),
+        engines: script.engines(),
+        sender: Sender::new(guard).unwrap(),
         render,
-        Metrics::new(&registry).unwrap(),
+        metrics: Metrics::new(&registry).unwrap(),
         settings,
-    );
+        health: health.clone(),
+    };
     let (soft, hard) = (CancellationToken::new(), CancellationToken::new());
-    let health = worker.health();
     let task = tokio::spawn(worker.run(soft.clone(), hard.clone()));
     Working { events, soft, hard: hard.clone(), health, registry, task, _hard: hard.drop_guard() }
 }
 
 impl Working {
     /// The next event of any run.
-    pub(crate) async fn next(&mut self) -> (Claimed, RunEvent) {
+    pub(crate) async fn next(&mut self) -> (StoredJob, RunEvent) {
         let next = tokio::time::timeout(PATIENCE, self.events.recv()).await;
         next.expect("no run does anything").expect("the worker is gone")
     }
 
     /// Waits until `stage` begins.
-    pub(crate) async fn until_started(&mut self, stage: &str) -> Claimed {
+    pub(crate) async fn until_started(&mut self, stage: &str) -> StoredJob {
         loop {
             if let (claimed, RunEvent::StageStarted { stage: started }) = self.next().await
                 && started == stage
@@ -183,7 +184,7 @@ impl Working {
     }
 
     /// Waits until a run ends.
-    pub(crate) async fn until_ended(&mut self) -> (Claimed, Ended) {
+    pub(crate) async fn until_ended(&mut self) -> (StoredJob, Ended) {
         loop {
             if let (claimed, RunEvent::RunEnded { end, .. }) = self.next().await {
                 return (claimed, end);
@@ -224,10 +225,10 @@ impl Working {
     }
 }
 
-struct Recorder(mpsc::UnboundedSender<(Claimed, RunEvent)>);
+struct Recorder(mpsc::UnboundedSender<(StoredJob, RunEvent)>);
 
 impl RunObserver for Recorder {
-    fn observe(&self, claimed: &Claimed, event: RunEvent) {
+    fn observe(&self, claimed: &StoredJob, event: RunEvent) {
         let _nobody_listens_any_more = self.0.send((claimed.clone(), event));
     }
 }

@@ -27,7 +27,7 @@ async fn byok_job_with_keys_is_leased_at_once_and_run_with_them() {
     let (id, claimed) = bench.keyed("c1", place.claimant()).await;
     let claimed = claimed.expect("a slot is free");
     assert_eq!(
-        (claimed.job.epoch, bench.job(&id).await.job.state),
+        (claimed.job.epoch, bench.job(&id).await.stored.job.state),
         (job::Epoch(1), claimed.job.state.clone())
     );
 
@@ -99,7 +99,7 @@ async fn byok_run_renews_its_lease() {
     assert!(matches!(bench.job(&id).await.job.state, State::Leased(_)));
     script.gate.add_permits(1);
     assert_eq!(setup.ended().await, Ended::Completed);
-    let job = bench.job(&id).await.job;
+    let job = bench.job(&id).await.stored.job;
     assert_eq!((job.epoch, job.crashes), (job::Epoch(1), 0));
 }
 
@@ -153,7 +153,7 @@ async fn byok_refused_key_parks_the_job_and_a_better_one_finishes_it() {
     let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
     let id = bench.run_keyed(&setup, REFUSED).await;
     assert_eq!(setup.ended().await, Ended::Parked);
-    let job = bench.job(&id).await.job;
+    let job = bench.job(&id).await.stored.job;
     assert_eq!((job.state, job.last_code), (State::BlockedByok, Some(FailureCode::ByokKeyRejected)));
     assert_eq!(job.attempts, 0);
 
@@ -174,7 +174,7 @@ async fn byok_holder_claims_again_after_the_back_off() {
     for _ in 0..5 {
         assert_eq!(setup.ended().await.failure(), Some(FailureCode::ModelTimeout));
     }
-    let job = bench.job(&id).await.job;
+    let job = bench.job(&id).await.stored.job;
     assert_eq!(job.state, State::DeadLetter { code: FailureCode::ModelTimeout });
     assert_eq!((job.attempts, job.epoch), (5, job::Epoch(5)));
     setup.stop().await;
@@ -189,7 +189,7 @@ async fn byok_holder_keeps_keys_while_a_circuit_is_open_at_no_cost() {
 
     assert_eq!(setup.ended().await.as_str(), "released");
     assert_eq!(setup.ended().await, Ended::Completed, "nobody had to bring the keys again");
-    let job = bench.job(&id).await.job;
+    let job = bench.job(&id).await.stored.job;
     assert_eq!((job.epoch, job.attempts, job.runs), (job::Epoch(2), 0, 1));
     assert_eq!(setup.used(), ["sk-ann", "sk-ann"]);
 }
@@ -240,14 +240,14 @@ async fn byok_holder_waits_for_a_lease_of_a_dead_process() {
     setup.reserve().wait(id.clone(), key("sk-ann"));
 
     assert_eq!(setup.ended().await, Ended::Completed);
-    let job = bench.job(&id).await.job;
+    let job = bench.job(&id).await.stored.job;
     assert_eq!((job.epoch, job.crashes, job.attempts), (job::Epoch(2), 1, 0));
 }
 
 #[tokio::test]
 async fn byok_holder_keeps_keys_while_the_queue_is_paused() {
     let bench = Bench::new().await;
-    let olga = OperatorAction { operator: "olga".to_owned(), reason: "fire".to_owned() };
+    let olga = OperatorAction::new("olga", "fire");
     assert!(Operations::new(&bench.ledger).pause(Queue::Creation, &olga).await.unwrap());
     let mut setup = Setup::open(bench.ledger.clone(), &Script::open());
     let place = setup.reserve();
@@ -289,7 +289,7 @@ async fn byok_shutdown_parks_the_run_and_drops_queued_keys() {
     setup.stop().await;
 
     for id in &ids {
-        let job = bench.job(id).await.job;
+        let job = bench.job(id).await.stored.job;
         assert_eq!((&job.state, job.attempts, job.crashes), (&State::BlockedByok, 0, 0));
     }
     assert_eq!(script.asked.load(Ordering::SeqCst), 4);
@@ -306,7 +306,7 @@ async fn byok_shutdown_waits_for_no_back_off() {
 
     setup.stop().await;
 
-    let job = bench.job(&id).await.job;
+    let job = bench.job(&id).await.stored.job;
     assert_eq!((job.state, job.attempts), (State::BlockedByok, 1));
 }
 

@@ -32,7 +32,7 @@ fn worker_on_a_controlled_connection(
 }
 
 async fn is_done_once(bench: &Bench, id: &job::JobId) {
-    let job = bench.job(id).await.job;
+    let job = bench.job(id).await.stored.job;
     assert_eq!(job.state, State::Completed { outcome: Outcome::Kept });
     assert_eq!((job.epoch, job.attempts, job.crashes), (job::Epoch(1), 0, 0));
     let pool = bench.database.pool(1).await;

@@ -15,7 +15,7 @@ async fn wait_of(bench: &Bench, id: &job::JobId) -> (Job, i64) {
     let query = "select round(extract(epoch from ready_at - updated_at))::bigint \
                  from finalization_jobs where job_id = $1 and status = 'queued'";
     let seconds = sqlx::query_scalar(query).bind(id.as_str()).fetch_one(&pool).await.unwrap();
-    (bench.job(id).await.job, seconds)
+    (bench.job(id).await.stored.job, seconds)
 }
 
 #[tokio::test]
@@ -64,7 +64,7 @@ async fn run_released_by_an_open_circuit_waits_at_least_a_second() {
     let (_, id) = bench.admit("c1").await;
     working.until_started("describe").await;
     // The job is not claimed when the second is over.
-    let olga = OperatorAction { operator: "olga".to_owned(), reason: "a test reads".to_owned() };
+    let olga = OperatorAction::new("olga", "a test reads");
     assert!(Operations::new(&bench.ledger).pause(Queue::Creation, &olga).await.unwrap());
     script.gate.add_permits(1);
 
@@ -84,7 +84,7 @@ async fn open_circuit_costs_an_attempt_after_a_day() {
 
     assert_eq!(working.until_ended().await.1.failure(), Some(FailureCode::ModelUnavailable));
 
-    let job = bench.job(&id).await.job;
+    let job = bench.job(&id).await.stored.job;
     assert_eq!((job.attempts, job.last_code), (1, Some(FailureCode::ModelUnavailable)));
     assert!(matches!(job.state, State::Queued { .. }));
 }

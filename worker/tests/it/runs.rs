@@ -151,7 +151,7 @@ async fn heartbeat_ends_a_run_with_a_lost_lease() {
 
     // The gate stays shut: only the heartbeat can end this run.
     assert_eq!(working.until_ended().await.1, Ended::Lost);
-    let state = bench.ledger.job(&job).await.unwrap().map(|view| view.job.state);
+    let state = bench.ledger.job(&job).await.unwrap().map(|view| view.stored.job.state);
     assert_eq!(state, Some(State::Completed { outcome: Outcome::Withdrawn }));
 }
 
@@ -163,7 +163,7 @@ async fn run_over_its_time_limit_fails() {
     let (_, id) = bench.admit("c1").await;
 
     assert_eq!(working.until_ended().await.1.failure(), Some(FailureCode::RunTimeout));
-    let job = bench.job(&id).await.job;
+    let job = bench.job(&id).await.stored.job;
     assert_eq!((job.attempts, job.last_code), (1, Some(FailureCode::RunTimeout)));
 }
 
@@ -185,7 +185,7 @@ async fn run_limit_does_not_interrupt_a_commit() {
     drop(holder);
 
     assert_eq!(working.until_ended().await.1, Ended::Completed);
-    let job = bench.job(&id).await.job;
+    let job = bench.job(&id).await.stored.job;
     assert_eq!((job.state, job.attempts), (State::Completed { outcome: Outcome::Kept }, 0));
     assert_eq!(bench.conversation(&conversation).await.conversation.structured.title, "A plan for Friday");
 }
@@ -235,7 +235,7 @@ async fn run_panic_fails_the_attempt_and_the_worker_continues() {
     let (_, first) = bench.admit("c1").await;
     assert_eq!(working.until_ended().await.1.failure(), Some(FailureCode::Internal));
 
-    let job = bench.job(&first).await.job;
+    let job = bench.job(&first).await.stored.job;
     assert_eq!((job.attempts, job.last_code), (1, Some(FailureCode::Internal)));
     assert!(matches!(job.state, State::Queued { .. }));
     assert!(working.metrics().contains("listen_finalization_retries_total 1"));
@@ -281,7 +281,7 @@ async fn soft_stop_releases_jobs_claimed_afterwards() {
     working.soft.cancel();
     sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
     assert_eq!(working.stop().await, [], "no run begins");
-    let job = bench.job(&id).await.job;
+    let job = bench.job(&id).await.stored.job;
     assert!(matches!(job.state, State::Queued { .. }), "{job:?}");
     assert_eq!((job.attempts, job.crashes, job.runs, job.epoch), (0, 0, 0, job::Epoch(1)));
 }
@@ -296,7 +296,7 @@ async fn soft_stop_waits_for_a_silent_model_only_for_the_grace_period() {
     working.until_started("describe").await;
     working.soft.cancel();
     assert_eq!(working.until_ended().await.1.as_str(), "released");
-    let job = bench.job(&id).await.job;
+    let job = bench.job(&id).await.stored.job;
     assert!(matches!(job.state, State::Queued { .. }));
     assert_eq!((job.attempts, job.crashes, job.runs), (0, 0, 0));
 }
@@ -375,7 +375,7 @@ async fn database_disconnects_cost_no_attempt_and_no_result() {
     lock.commit().await.unwrap();
 
     assert_eq!(working.until_ended().await.1, Ended::Completed);
-    let job = bench.job(&id).await.job;
+    let job = bench.job(&id).await.stored.job;
     assert_eq!((job.attempts, job.epoch, job.last_code), (0, job::Epoch(1), None));
     assert_eq!(script.asked.load(Ordering::SeqCst), 1);
 }

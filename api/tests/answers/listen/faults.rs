@@ -7,7 +7,7 @@ use std::{
 
 use api::{ByokPermit, ByokRuns, Settings};
 use job::{JobId, WorkerId};
-use ledger::Claimed;
+use ledger::StoredJob;
 use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
@@ -96,7 +96,7 @@ impl ByokPermit for Waiting {
         None
     }
 
-    fn run(self: Box<Self>, _: Claimed, _: SecretString) {}
+    fn run(self: Box<Self>, _: StoredJob, _: SecretString) {}
 
     fn wait(self: Box<Self>, job: JobId, key: SecretString) {
         self.0.lock().unwrap().push((job, key.expose_secret().to_owned()));

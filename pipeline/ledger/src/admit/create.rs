@@ -13,15 +13,10 @@ use store::{
 use tracing::Instrument;
 
 use super::{
-    Admitting, CreateOutcome, NewContent, NewConversation, Owner, admit_span, lock_standing, must_read,
-    open_revisions, owner,
+    Admitting, CreateOutcome, NewContent, NewConversation, Owner, WithKeys, admit_span, lock_standing,
+    must_read, open_revisions, owner,
 };
-use crate::{
-    Ledger,
-    effects::Abort,
-    keyed::{Keying, WithKeys},
-    retry_conflicts,
-};
+use crate::{Ledger, effects::Abort, retry_conflicts};
 
 impl Ledger {
     /// Persists a conversation and, unless it is deferred, admits it (origin `create`, queue `creation`, force_process
@@ -41,46 +36,37 @@ impl Ledger {
         if let NewContent::Segments(segments) = &mut new.content {
             first_words(segments);
         }
-        let created =
-            async { retry_conflicts!("creating a conversation", self.try_create(user, &new, keys)) };
-        let created = created.instrument(admit_span());
+        let created = retry_conflicts!("creating a conversation", async {
+            let (mut transaction, now) = self.db.begin_creating(&[new.id.as_str()]).await?;
+            let owner = owner(&mut transaction, user).await?;
+            let owner = owner.ok_or(Error::UserDeleted)?;
+            let language = new.language.as_deref().unwrap_or(&owner.language);
+            let stored = insert_conversation(&mut transaction, user, (&new, language), now).await;
+            if !stored? {
+                return self.repeat(transaction, user, &new.id, (&owner, keys), now).await;
+            }
+            if new.client_session_id.is_some() && was_deleted(&mut transaction, user, &new.id).await? {
+                return Ok(CreateOutcome::Deleted);
+            }
+            if let NewContent::Segments(segments) = &new.content {
+                insert_segments(&mut transaction, user, &new.id, 0, segments).await?;
+            }
+            let created = Charge { conversations: 1, bytes: new.content.bytes(), job: !new.deferred };
+            if new.deferred {
+                let conversation = must_read(&mut transaction, user, &new.id).await?;
+                self.store.charge(&mut transaction, user, created, now).await?;
+                transaction.commit().await?;
+                return Ok(CreateOutcome::Deferred(conversation));
+            }
+            let admitting = Admitting::after(0, (user, &new.id), Origin::Create, &owner, keys);
+            let admitted = self.admit_and_commit(transaction, &admitting, keys, Some(created), now).await?;
+            Ok(CreateOutcome::Admitted(admitted))
+        })
+        .instrument(admit_span());
         match keys {
             Some(_) => self.db.in_time(created).await,
             None => created.await,
         }
-    }
-
-    async fn try_create(
-        &self,
-        user: &UserId,
-        new: &NewConversation,
-        keys: Option<WithKeys<'_>>,
-    ) -> Result<CreateOutcome, Abort> {
-        let (mut transaction, now) = self.db.begin_creating(&[new.id.as_str()]).await?;
-        let owner = owner(&mut transaction, user).await?;
-        let owner = owner.ok_or(Error::UserDeleted)?;
-        let keying = Keying::of(owner.requires_byok, keys);
-        let language = new.language.as_deref().unwrap_or(&owner.language);
-        let stored = insert_conversation(&mut transaction, user, (new, language), now).await;
-        if !stored? {
-            return self.repeat(transaction, user, &new.id, (&owner, keying), now).await;
-        }
-        if new.client_session_id.is_some() && was_deleted(&mut transaction, user, &new.id).await? {
-            return Ok(CreateOutcome::Deleted);
-        }
-        if let NewContent::Segments(segments) = &new.content {
-            insert_segments(&mut transaction, user, &new.id, 0, segments).await?;
-        }
-        let created = Charge { conversations: 1, bytes: new.content.bytes(), job: !new.deferred };
-        if new.deferred {
-            let conversation = must_read(&mut transaction, user, &new.id).await?;
-            self.store.charge(&mut transaction, user, created, now).await?;
-            transaction.commit().await?;
-            return Ok(CreateOutcome::Deferred(conversation));
-        }
-        let admitting = Admitting::after(0, (user, &new.id), Origin::Create, &owner, keying);
-        let admitted = self.admit_and_commit(transaction, &admitting, keying, Some(created), now).await?;
-        Ok(CreateOutcome::Admitted(admitted))
     }
 
     /// The id is taken: a repeat of a `client_session_id`. One that failed is admitted again.
@@ -89,7 +75,7 @@ impl Ledger {
         mut transaction: Transaction<'static, Postgres>,
         user: &UserId,
         id: &ConversationId,
-        (owner, keying): (&Owner, Keying<'_>),
+        (owner, keys): (&Owner, Option<WithKeys<'_>>),
         now: Timestamp,
     ) -> Result<CreateOutcome, Abort> {
         let Some(standing) = lock_standing(&mut transaction, user, id).await? else {
@@ -99,10 +85,10 @@ impl Ledger {
             return Ok(CreateOutcome::Known(must_read(&mut transaction, user, id).await?));
         }
         let newest = standing.finalization_revision;
-        let admitting = Admitting::after(newest, (user, id), Origin::Create, owner, keying);
+        let admitting = Admitting::after(newest, (user, id), Origin::Create, owner, keys);
         open_revisions(&mut transaction, &[&admitting], &[None], now).await?;
         let charge = Charge { job: true, ..Charge::default() };
-        let admitted = self.admit_and_commit(transaction, &admitting, keying, Some(charge), now).await?;
+        let admitted = self.admit_and_commit(transaction, &admitting, keys, Some(charge), now).await?;
         Ok(CreateOutcome::Admitted(admitted))
     }
 }

@@ -16,15 +16,13 @@ use trace::TraceContext;
 use tracing::Instrument;
 
 use super::{
-    AdmitRefusal, Admitting, Owner, admit_span, of_meeting, open_revisions, waiting_limit::WaitingLimit,
+    AdmitRefusal, Admitting, Owner, WithKeys, admit_span, lock_conversation, of_meeting, open_revisions,
+    owner, waiting_limit::WaitingLimit,
 };
 use crate::{
-    Ledger,
-    batcher::{Batched, Locks},
-    claim::Claimed,
+    Ledger, StoredJob,
+    batcher::{Batched, Locks, only},
     effects::Abort,
-    keyed::{Keying, WithKeys},
-    lock::lock_conversation,
     retry_conflicts,
 };
 
@@ -37,7 +35,7 @@ pub struct FinalizeOutcome {
     /// Whether this call made it.
     pub fresh: bool,
     /// The lease that was taken at once, for a request that brought keys.
-    pub claimed: Option<Claimed>,
+    pub claimed: Option<StoredJob>,
     /// The conversation as the admission leaves it, with its transcript, where it is short: it was read in the same transaction.
     pub view: Option<Box<ConversationView>>,
 }
@@ -94,41 +92,27 @@ impl Ledger {
             keys: keys.map(|keys| keys.claimant.cloned()),
             ..FinalizeRequest::by_owner(user, conversation, calendar_meeting_context)
         };
-        match keys {
-            None => self.finalize_in_batch(request).await,
-            Some(_) => self.finalize_alone(request).await,
-        }
+        self.finalize_one(request).await
     }
 
     /// Admits one abandoned conversation (origin `finalize`, force_process false). Returns whether it was admitted.
     pub async fn admit_abandoned(&self, user: &UserId, conversation: &ConversationId) -> Result<bool, Error> {
         let request =
             FinalizeRequest { only_abandoned: true, ..FinalizeRequest::by_owner(user, conversation, None) };
-        Ok(self.finalize_in_batch(request).await?.is_ok_and(|outcome| outcome.fresh))
+        Ok(self.finalize_one(request).await?.is_ok_and(|outcome| outcome.fresh))
     }
 
     /// Admits in a batch. A request under an idempotency key shares no commit: its key may be taken, and only it would fail.
-    async fn finalize_in_batch(&self, request: FinalizeRequest) -> Result<Finalized, Error> {
-        if self.db.has_request_key() {
-            return self.finalize_alone(request).await;
-        }
+    async fn finalize_one(&self, request: FinalizeRequest) -> Result<Finalized, Error> {
         let span = admit_span();
-        let request = FinalizeRequest { trace: span.in_scope(TraceContext::current), ..request };
+        let request = Arc::new(FinalizeRequest { trace: span.in_scope(TraceContext::current), ..request });
+        if self.db.has_request_key() || request.keys.is_some() {
+            return only(self.db.in_time(self.finalize_all(&[request], Locks::Wait)).instrument(span).await);
+        }
         let all = async |ledger: Self, batch: Vec<_>, locks| {
             ledger.db().in_time(ledger.finalize_all(&batch, locks)).await
         };
-        self.admissions.run(self, Arc::new(request), all).instrument(span).await
-    }
-
-    async fn finalize_alone(&self, request: FinalizeRequest) -> Result<Finalized, Error> {
-        let span = admit_span();
-        let request = FinalizeRequest { trace: span.in_scope(TraceContext::current), ..request };
-        let batch = [Arc::new(request)];
-        let alone = self.db.in_time(self.finalize_all(&batch, Locks::Wait)).instrument(span).await?;
-        Ok(match alone.into_iter().next() {
-            Some(Batched::Done(finalized)) => finalized,
-            Some(Batched::Locked) | None => Err(AdmitRefusal::NoConversation),
-        })
+        self.admissions.run(self, request, all).instrument(span).await
     }
 
     async fn finalize_all(
@@ -136,11 +120,11 @@ impl Ledger {
         batch: &[Arc<FinalizeRequest>],
         locks: Locks,
     ) -> Result<Vec<Batched<Finalized>>, Error> {
-        match retry_conflicts!(DOING, self.try_finalize_all(batch, locks)) {
+        match retry_conflicts!(DOING, self.try_finalize_all(batch, locks)).await {
             // A second session continues where one died: what the first try committed is found as it is.
             Err(error) if error.is_of_the_session() => {
                 self.db.suspect_connections();
-                retry_conflicts!(DOING, self.try_finalize_all(batch, locks))
+                retry_conflicts!(DOING, self.try_finalize_all(batch, locks)).await
             }
             admitted => admitted,
         }
@@ -175,7 +159,7 @@ impl Ledger {
         let mut limit = WaitingLimit::of(&mut transaction, limited, &self.far_from_limit, now).await?;
 
         let mut admitted: HashSet<(&UserId, &ConversationId)> = HashSet::new();
-        let mut admitting: Vec<(usize, Keying<'_>, Admitting<'_>)> = Vec::new();
+        let mut admitting: Vec<(usize, Admitting<'_>)> = Vec::new();
         let mut outcomes = Vec::with_capacity(batch.len());
         for (place, request) in batch.iter().enumerate() {
             let (Some(owner), Some(conversation)) = (owners.get(request.user.as_str()), found.get(&place))
@@ -200,7 +184,7 @@ impl Ledger {
                     // Of two requests for one conversation both get the job, and the first has made it.
                     let fresh = admitted.insert((&request.user, &request.conversation));
                     if fresh {
-                        admitting.push((place, request.keying(owner), new));
+                        admitting.push((place, new));
                     }
                     Ok(FinalizeOutcome::of(job, fresh))
                 }
@@ -212,20 +196,20 @@ impl Ledger {
         }
         let meetings: Vec<Option<Value>> = admitting
             .iter()
-            .map(|(place, ..)| of_meeting(batch[*place].calendar_meeting_context.as_ref()))
+            .map(|(place, _)| of_meeting(batch[*place].calendar_meeting_context.as_ref()))
             .collect();
-        let new: Vec<&Admitting<'_>> = admitting.iter().map(|(.., new)| new).collect();
-        let steps = self.admit(&mut transaction, &new, now).await?;
+        let new: Vec<&Admitting<'_>> = admitting.iter().map(|(_, new)| new).collect();
+        let jobs = self.admit(&mut transaction, &new, now).await?;
         open_revisions(&mut transaction, &new, &meetings, now).await?;
-        for ((place, keying, _), step) in admitting.iter().zip(&steps) {
-            let claimed = self.claim_at_once(&mut transaction, &step.job.id, *keying, now).await?;
+        for ((place, _), job) in admitting.iter().zip(&jobs) {
+            let claimed = self.claim_at_once(&mut transaction, job, batch[*place].keys(), now).await?;
             if let Batched::Done(Ok(outcome)) = &mut outcomes[*place] {
                 outcome.claimed = claimed;
             }
         }
         show(&mut transaction, batch, &found, &mut outcomes).await?;
         transaction.commit().await?;
-        self.wake_all(&steps);
+        jobs.iter().for_each(|admitted| self.wake_workers(&admitted.job));
         Ok(outcomes)
     }
 }
@@ -252,13 +236,12 @@ impl FinalizeRequest {
         Admitting {
             force_process: !self.only_abandoned,
             trace: self.trace,
-            ..Admitting::after(newest, named, Origin::Finalize, owner, self.keying(owner))
+            ..Admitting::after(newest, named, Origin::Finalize, owner, self.keys())
         }
     }
 
-    fn keying(&self, owner: &Owner) -> Keying<'_> {
-        let keys = self.keys.as_ref().map(|claimant| WithKeys { claimant: claimant.as_ref() });
-        Keying::of(owner.requires_byok, keys)
+    fn keys(&self) -> Option<WithKeys<'_>> {
+        self.keys.as_ref().map(|claimant| WithKeys { claimant: claimant.as_ref() })
     }
 }
 
@@ -301,10 +284,7 @@ impl LockedConversation {
 /// Waits for the locks of a request that runs by itself, in the lock order: user, then conversation.
 async fn wait_for_locks(connection: &mut PgConnection, batch: &[Arc<FinalizeRequest>]) -> Result<(), Error> {
     for request in batch {
-        sqlx::query(include_str!("../../sql/admission/wait_for_user.sql"))
-            .bind(request.user.as_str())
-            .execute(&mut *connection)
-            .await?;
+        owner(connection, &request.user).await?;
         lock_conversation(connection, &request.user, &request.conversation).await?;
     }
     Ok(())

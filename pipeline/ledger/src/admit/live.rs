@@ -9,15 +9,10 @@ use serde_json::Value;
 use store::live::LiveLost;
 use tracing::Instrument;
 
-use super::{Admitted, Admitting, Standing, admit_span, lock_standing, of_meeting, open_revisions, owner};
-use crate::{
-    Ledger,
-    effects::Abort,
-    keyed::{Keying, WithKeys},
-    retry_conflicts,
+use super::{
+    Admitted, Admitting, Standing, WithKeys, admit_span, lock_standing, of_meeting, open_revisions, owner,
 };
-
-const DOING: &str = "ending a live conversation";
+use crate::{Ledger, retry_conflicts};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndedBy<'a> {
@@ -60,54 +55,45 @@ impl Ledger {
     pub async fn admit_live(
         &self,
         user: &UserId,
-        conversation: &ConversationId,
-        by: EndedBy<'_>,
-        keys: Option<WithKeys<'_>>,
-    ) -> Result<LiveAdmission, Error> {
-        let admitted = async { retry_conflicts!(DOING, self.try_admit_live(user, conversation, by, keys)) };
-        self.db.in_time(admitted.instrument(admit_span())).await
-    }
-
-    async fn try_admit_live(
-        &self,
-        user: &UserId,
         id: &ConversationId,
         by: EndedBy<'_>,
         keys: Option<WithKeys<'_>>,
-    ) -> Result<LiveAdmission, Abort> {
-        let (mut transaction, now) = self.db.begin_creating(&[id.as_str()]).await?;
-        let Some(owner) = owner(&mut transaction, user).await? else { return Ok(LiveAdmission::Ended) };
-        let Some(standing) = lock_standing(&mut transaction, user, id).await? else {
-            return Ok(LiveAdmission::Ended);
-        };
-        if let Some(refused) = standing.refuses(by, now) {
-            // A repeat must not end the next conversation instead: the key of this request is kept.
-            if self.db.has_request_key() {
-                transaction.commit().await?;
+    ) -> Result<LiveAdmission, Error> {
+        let admitted = retry_conflicts!("ending a live conversation", async {
+            let (mut transaction, now) = self.db.begin_creating(&[id.as_str()]).await?;
+            let Some(owner) = owner(&mut transaction, user).await? else { return Ok(LiveAdmission::Ended) };
+            let Some(standing) = lock_standing(&mut transaction, user, id).await? else {
+                return Ok(LiveAdmission::Ended);
+            };
+            if let Some(refused) = standing.refuses(by, now) {
+                // A repeat must not end the next conversation instead: the key of this request is kept.
+                if self.db.has_request_key() {
+                    transaction.commit().await?;
+                }
+                return Ok(refused);
             }
-            return Ok(refused);
-        }
-        if !standing.has_content {
-            if matches!(by, EndedBy::Reconciler { .. }) {
-                sqlx::query(include_str!("../../sql/conversations/delete.sql"))
-                    .bind(user.as_str())
-                    .bind(id.as_str())
-                    .execute(&mut *transaction)
-                    .await?;
-                transaction.commit().await?;
+            if !standing.has_content {
+                if matches!(by, EndedBy::Reconciler { .. }) {
+                    sqlx::query(include_str!("../../sql/conversations/delete.sql"))
+                        .bind(user.as_str())
+                        .bind(id.as_str())
+                        .execute(&mut *transaction)
+                        .await?;
+                    transaction.commit().await?;
+                }
+                return Ok(LiveAdmission::Empty);
             }
-            return Ok(LiveAdmission::Empty);
-        }
-        let keying = Keying::of(owner.requires_byok, keys);
-        let context = match by {
-            EndedBy::Owner { calendar_meeting_context } => calendar_meeting_context,
-            EndedBy::Socket { .. } | EndedBy::Reconciler { .. } => None,
-        };
-        let newest = standing.finalization_revision;
-        let admitting = Admitting::after(newest, (user, id), Origin::Live, &owner, keying);
-        open_revisions(&mut transaction, &[&admitting], &[of_meeting(context)], now).await?;
-        let admitted = self.admit_and_commit(transaction, &admitting, keying, None, now).await?;
-        Ok(LiveAdmission::Admitted(Box::new(admitted)))
+            let context = match by {
+                EndedBy::Owner { calendar_meeting_context } => calendar_meeting_context,
+                EndedBy::Socket { .. } | EndedBy::Reconciler { .. } => None,
+            };
+            let newest = standing.finalization_revision;
+            let admitting = Admitting::after(newest, (user, id), Origin::Live, &owner, keys);
+            open_revisions(&mut transaction, &[&admitting], &[of_meeting(context)], now).await?;
+            let admitted = self.admit_and_commit(transaction, &admitting, keys, None, now).await?;
+            Ok(LiveAdmission::Admitted(Box::new(admitted)))
+        });
+        self.db.in_time(admitted.instrument(admit_span())).await
     }
 }
 

@@ -6,14 +6,8 @@ use records::{ConversationId, Status, UserId};
 use store::budgets::Charge;
 use tracing::Instrument;
 
-use super::{Admitted, Admitting, admit_span, lock_standing, must_read, open_revisions, owner};
-use crate::{
-    Ledger,
-    effects::Abort,
-    keyed::{Keying, WithKeys},
-    retry_conflicts,
-    row::live_job,
-};
+use super::{Admitted, Admitting, WithKeys, admit_span, lock_standing, must_read, open_revisions, owner};
+use crate::{Ledger, retry_conflicts, row::live_job};
 
 /// Why a conversation is not processed again. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,57 +34,46 @@ impl Ledger {
     pub async fn reprocess(
         &self,
         user: &UserId,
-        conversation: &ConversationId,
-        keys: Option<WithKeys<'_>>,
-    ) -> Result<Result<Admitted, ReprocessRefusal>, Error> {
-        async {
-            retry_conflicts!("reprocessing a conversation", self.try_reprocess(user, conversation, keys))
-        }
-        .instrument(admit_span())
-        .await
-    }
-
-    async fn try_reprocess(
-        &self,
-        user: &UserId,
         id: &ConversationId,
         keys: Option<WithKeys<'_>>,
-    ) -> Result<Result<Admitted, ReprocessRefusal>, Abort> {
-        let (mut transaction, now) = self.db.begin_creating(&[id.as_str()]).await?;
-        let Some(owner) = owner(&mut transaction, user).await? else {
-            return Ok(Err(ReprocessRefusal::NoConversation));
-        };
-        let keying = Keying::of(owner.requires_byok, keys);
-        let Some(standing) = lock_standing(&mut transaction, user, id).await? else {
-            return Ok(Err(ReprocessRefusal::NoConversation));
-        };
-        // Every admission and replay of this conversation locks its row, too, so this decides.
-        if let Some(live) = live_job(&mut transaction, user, id).await? {
-            if live.job.state == State::BlockedByok && keys.is_none() {
+    ) -> Result<Result<Admitted, ReprocessRefusal>, Error> {
+        let reprocessed = retry_conflicts!("reprocessing a conversation", async {
+            let (mut transaction, now) = self.db.begin_creating(&[id.as_str()]).await?;
+            let Some(owner) = owner(&mut transaction, user).await? else {
+                return Ok(Err(ReprocessRefusal::NoConversation));
+            };
+            let Some(standing) = lock_standing(&mut transaction, user, id).await? else {
+                return Ok(Err(ReprocessRefusal::NoConversation));
+            };
+            // Every admission and replay of this conversation locks its row, too, so this decides.
+            if let Some(live) = live_job(&mut transaction, user, id).await? {
+                if live.job.state == State::BlockedByok && keys.is_none() {
+                    return Ok(Err(ReprocessRefusal::KeysRequired));
+                }
+                let conversation = must_read(&mut transaction, user, id).await?;
+                if self.db.has_request_key() {
+                    transaction.commit().await?;
+                }
+                return Ok(Ok(Admitted { conversation, job_id: live.job.id, fresh: false, claimed: None }));
+            }
+            if standing.status != Status::Completed.as_str() && standing.status != Status::Failed.as_str() {
+                return Ok(Err(ReprocessRefusal::NotFinished));
+            }
+            if owner.requires_byok && keys.is_none() {
                 return Ok(Err(ReprocessRefusal::KeysRequired));
             }
-            let conversation = must_read(&mut transaction, user, id).await?;
-            if self.db.has_request_key() {
-                transaction.commit().await?;
+            if !standing.has_content {
+                return Ok(Err(ReprocessRefusal::NoContent));
             }
-            return Ok(Ok(Admitted { conversation, job_id: live.job.id, fresh: false, claimed: None }));
-        }
-        if standing.status != Status::Completed.as_str() && standing.status != Status::Failed.as_str() {
-            return Ok(Err(ReprocessRefusal::NotFinished));
-        }
-        if keying.required && keys.is_none() {
-            return Ok(Err(ReprocessRefusal::KeysRequired));
-        }
-        if !standing.has_content {
-            return Ok(Err(ReprocessRefusal::NoContent));
-        }
-        let newest = standing.finalization_revision;
-        let admitting = Admitting {
-            force_process: true,
-            ..Admitting::after(newest, (user, id), Origin::Reprocess, &owner, keying)
-        };
-        open_revisions(&mut transaction, &[&admitting], &[None], now).await?;
-        let charge = Charge { job: true, ..Charge::default() };
-        self.admit_and_commit(transaction, &admitting, keying, Some(charge), now).await.map(Ok)
+            let newest = standing.finalization_revision;
+            let admitting = Admitting {
+                force_process: true,
+                ..Admitting::after(newest, (user, id), Origin::Reprocess, &owner, keys)
+            };
+            open_revisions(&mut transaction, &[&admitting], &[None], now).await?;
+            let charge = Charge { job: true, ..Charge::default() };
+            self.admit_and_commit(transaction, &admitting, keys, Some(charge), now).await.map(Ok)
+        });
+        reprocessed.instrument(admit_span()).await
     }
 }

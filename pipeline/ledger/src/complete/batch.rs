@@ -6,7 +6,7 @@ use std::{
 };
 
 use db::{Error, lock_user};
-use job::{Command, Job, Outcome, Refusal, Timestamp, decide};
+use job::{Command, Job, Outcome, Refusal, Timestamp};
 use outbox::{
     announce::{Event, Events, announce},
     deliveries::forget::forget_objects,
@@ -18,12 +18,11 @@ use sqlx::{FromRow, PgConnection};
 use super::{Completion, Finished, items, memories, write};
 use crate::{
     Ledger,
+    admit::lock_conversation,
     batcher::{Batched, Locks},
-    claim::Claimed,
-    effects::{Abort, after, count_totals},
+    effects::{Abort, count_totals},
     history::Detail,
-    lock::lock_conversation,
-    row::{self, JobRow, Stored},
+    row::{self, JobRow, StoredJob},
 };
 
 /// A granted completion, with its job before and after.
@@ -31,7 +30,7 @@ struct Granted<'a> {
     index: usize,
     completion: &'a Completion,
     before: Job,
-    after: Stored,
+    after: StoredJob,
 }
 
 /// The outcomes that are known, by index.
@@ -57,7 +56,7 @@ impl Ledger {
             .partition(|granted| locks == Locks::Wait || conversations.contains(&granted.completion.about()));
         outcomes.extend(locked.into_iter().map(|granted| (granted.index, Batched::Locked)));
         if !granted.is_empty() {
-            let rows: Vec<&Stored> = granted.iter().map(|granted| &granted.after).collect();
+            let rows: Vec<&StoredJob> = granted.iter().map(|granted| &granted.after).collect();
             let stored = row::store(&mut transaction, &rows, now, &self.policy).await?;
             if stored.len() < rows.len() {
                 return Err(Abort::Conflict);
@@ -82,7 +81,7 @@ impl Ledger {
         &self,
         batch: &'a [Arc<Completion>],
         users: &HashSet<String>,
-        mut jobs: HashMap<String, Stored>,
+        mut jobs: HashMap<String, StoredJob>,
         locks: Locks,
         now: Timestamp,
     ) -> (Vec<Granted<'a>>, Outcomes) {
@@ -104,12 +103,11 @@ impl Ledger {
                 continue;
             };
             let already = job.job.has_applied(&complete);
-            let detail = Detail { stages: &completion.results.stages, ..Detail::of(&complete) };
-            match decide(&job.job, complete, now, &self.policy) {
+            let detail = Detail { stages: &completion.results.stages, ..Detail::default() };
+            match self.step(job, complete, now, detail) {
                 Err(_) if already => drop(outcomes.insert(index, Batched::Done(Finished::Already))),
                 Err(refusal) => drop(outcomes.insert(index, Batched::Done(Finished::Refused(refusal)))),
-                Ok(step) => {
-                    let done = after(job, &step, now, detail);
+                Ok((done, _)) => {
                     let before = std::mem::replace(job, done.clone()).job;
                     granted.push(Granted { index, completion, before, after: done });
                 }
@@ -122,7 +120,7 @@ impl Ledger {
 /// Waits for the locks of a completion that runs by itself, in the lock order.
 async fn wait_for_locks(connection: &mut PgConnection, batch: &[Arc<Completion>]) -> Result<(), Error> {
     for completion in batch {
-        let Claimed { user_id, conversation_id, job, .. } = &completion.claimed;
+        let StoredJob { user_id, conversation_id, job, .. } = &completion.claimed;
         if completion.outcome == Outcome::Kept {
             lock_user(connection, user_id).await?;
         }
@@ -157,7 +155,7 @@ async fn lock_users(
 async fn lock_jobs(
     connection: &mut PgConnection,
     batch: &[Arc<Completion>],
-) -> Result<(Timestamp, HashMap<String, Stored>), Error> {
+) -> Result<(Timestamp, HashMap<String, StoredJob>), Error> {
     #[derive(FromRow)]
     struct Row {
         now: Timestamp,

@@ -8,21 +8,15 @@ use sqlx::PgConnection;
 
 use super::{Comparison, Completion};
 
-/// What was extracted, as the column says it.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Kind {
-    ActionItem,
-    Memory,
+job::named! {
+    /// What was extracted, as the column says it.
+    Kind {
+        ActionItem = "action_item",
+        Memory = "memory",
+    }
 }
 
 impl Kind {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::ActionItem => "action_item",
-            Self::Memory => "memory",
-        }
-    }
-
     fn comparison(self, completion: &Completion) -> &Comparison {
         match self {
             Self::ActionItem => &completion.same.task,

@@ -31,7 +31,7 @@ fn admitted() -> Job {
 
 /// Says `command`, and answers the job afterwards with what its row would remember.
 fn said(job: &Job, command: Command, seconds: i64, stages: &[(&'static str, u32)]) -> (Job, Option<Event>) {
-    let detail = Detail { stages, ..Detail::of(&command) };
+    let detail = Detail { verb: verb(&command), stages, ..Detail::default() };
     let after = decide(job, command, at(seconds), &Policy::default()).unwrap().job;
     let event = event(job, &after, seconds, at(seconds), detail);
     (after, event.map(|event| stored(&[json!(event)]).pop().unwrap()))

@@ -12,7 +12,7 @@ use store::{AppVisibility, InstallRefusal, Stored};
 use crate::world::{APP, World, fields, manifest};
 
 fn action() -> OperatorAction {
-    OperatorAction { operator: "op".to_owned(), reason: "it misbehaves".to_owned() }
+    OperatorAction::new("op", "it misbehaves")
 }
 
 #[tokio::test]

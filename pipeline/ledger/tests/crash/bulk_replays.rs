@@ -2,8 +2,8 @@
 
 use db::Error;
 use job::{FailureCode, JobId, Outcome, Queue};
-use ledger::{Ledger, Operation};
-use operations::{JobFilter, Operations, ReplayChange, ReplayOrder, ReplayTurn, Started, Stepped};
+use ledger::{Answer, Ledger, Operation};
+use operations::{JobFilter, Operations, ReplayChange, ReplayOrder, ReplayTurn, Stepped};
 use records::UserId;
 use uuid::Uuid;
 
@@ -69,12 +69,9 @@ impl CrashOperation for BulkReplay {
             Self::TakeOver => world.end_turn(&setup).await,
             Self::StepRefused => {
                 let job = job_of(&setup.user);
-                ledger
-                    .operate(&job, Operation::Replay { from_scratch: false }, &action(&setup.user), None)
-                    .await
-                    .unwrap()
-                    .unwrap()
-                    .unwrap();
+                let replay = Operation::Replay { from_scratch: false };
+                let replayed = ledger.operate(&job, replay, &action(&setup.user)).await.unwrap();
+                assert!(matches!(replayed, Answer::Granted { .. }), "{replayed:?}");
             }
             Self::StepRest => {
                 step(&ledger, &setup).await;
@@ -111,7 +108,7 @@ impl CrashOperation for BulkReplay {
                 };
                 let started =
                     Operations::new(ledger).start_replay(uuid_of(&setup.user), &order, &action).await?;
-                assert!(matches!(started, Started::Running(view) if view.items == 1));
+                assert!(started.is_some_and(|view| view.items == 1));
                 Ok(())
             }
             Self::Take | Self::TakeOver => Operations::new(ledger).take_replay("second").await.map(drop),

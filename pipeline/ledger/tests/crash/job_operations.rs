@@ -3,7 +3,9 @@
 use chrono::Duration;
 use db::Error;
 use job::{FailureCode, Generation, Outcome, Queue, WorkerId};
-use ledger::{CheckpointKey, ClaimRequest, Claimed, Ledger, Operation, OperatorAction, Transition, WithKeys};
+use ledger::{
+    CheckpointKey, ClaimRequest, Ledger, Operation, OperatorAction, StoredJob, Transition, WithKeys,
+};
 use operations::Operations;
 use outbox::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy};
 use records::UserId;
@@ -68,7 +70,7 @@ pub(crate) enum JobOperation {
 /// The user of an operation, and what its caller holds.
 pub(crate) struct Setup {
     user: UserId,
-    claimed: Option<Claimed>,
+    claimed: Option<StoredJob>,
     delivery: Option<ClaimedDelivery>,
 }
 
@@ -200,7 +202,7 @@ impl CrashOperation for JobOperation {
         let job = job::JobId::derive(user.as_str(), id.as_str(), 1);
         let worker = WorkerId("v".to_owned());
         let claimed = || setup.claimed.clone().expect("a run has begun");
-        let action = OperatorAction { operator: "olga".to_owned(), reason: "fixed".to_owned() };
+        let action = OperatorAction::new("olga", "fixed");
         let finish = |outcome| async move {
             let delivery = setup.delivery.as_ref().expect("one was claimed");
             ledger.outbox().finish_delivery(delivery, outcome, &deliveries()).await.map(drop)
@@ -267,14 +269,14 @@ impl CrashOperation for JobOperation {
             Self::DeferJob => ledger.defer(user, &job).await,
             Self::Sweep => ledger.sweep_processing(None, 10).await.map(drop),
             Self::Replay => {
-                ledger.operate(&job, Operation::Replay { from_scratch: false }, &action, None).await.map(drop)
+                ledger.operate(&job, Operation::Replay { from_scratch: false }, &action).await.map(drop)
             }
-            Self::RunNow => ledger.operate(&job, Operation::RunNow, &action, None).await.map(drop),
-            Self::Cancel => ledger.operate(&job, Operation::Cancel, &action, None).await.map(drop),
+            Self::RunNow => ledger.operate(&job, Operation::RunNow, &action).await.map(drop),
+            Self::Cancel => ledger.operate(&job, Operation::Cancel, &action).await.map(drop),
             Self::ReplayFromScratch => {
-                ledger.operate(&job, Operation::Replay { from_scratch: true }, &action, None).await.map(drop)
+                ledger.operate(&job, Operation::Replay { from_scratch: true }, &action).await.map(drop)
             }
-            Self::Settle => ledger.operate(&job, Operation::Discard, &action, None).await.map(drop),
+            Self::Settle => ledger.operate(&job, Operation::Discard, &action).await.map(drop),
             Self::Prune => {
                 Operations::new(ledger).prune(std::time::Duration::from_secs(30 * 86_400), 10).await.1
             }
@@ -309,12 +311,12 @@ pub(crate) fn deliveries() -> DeliveryPolicy {
     }
 }
 
-async fn fail(ledger: &Ledger, claimed: &Claimed, code: FailureCode) -> Result<(), Error> {
+async fn fail(ledger: &Ledger, claimed: &StoredJob, code: FailureCode) -> Result<(), Error> {
     let transition = Transition::Fail { code, retry_after: None, jitter_permille: 0 };
     ledger.settle(&claimed.lease_token(), transition, None).await.map(drop)
 }
 
-fn completion_of(claimed: &Claimed, outcome: Outcome) -> std::sync::Arc<ledger::Completion> {
+fn completion_of(claimed: &StoredJob, outcome: Outcome) -> std::sync::Arc<ledger::Completion> {
     let results = match outcome {
         Outcome::Kept => results(),
         _ => ledger::Results::default(),

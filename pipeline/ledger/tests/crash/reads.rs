@@ -2,7 +2,7 @@
 
 use db::{Error, RequestKey};
 use job::Generation;
-use ledger::{CheckpointKey, Claimed, Ledger, Settings};
+use ledger::{CheckpointKey, Ledger, Settings, StoredJob};
 use operations::{ActionFilter, CHECKS, DeliveryFilter, JobFilter, Operations};
 use outbox::PushPolicy;
 use records::{FolderId, GoalId, UserId};
@@ -16,7 +16,7 @@ use crate::{
 /// The user, run and key that are read.
 struct Subject {
     user: UserId,
-    claimed: Claimed,
+    claimed: StoredJob,
     name: RequestKey,
 }
 

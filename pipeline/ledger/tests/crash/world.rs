@@ -5,8 +5,8 @@ use std::{collections::HashMap, sync::Arc};
 use chrono::Duration;
 use job::{JobId, Outcome, Policy, Queue, WorkerId};
 use ledger::{
-    ClaimRequest, Claimed, Comparison, Completion, CreateOutcome, JobClaims, Ledger, NewContent,
-    NewConversation, NewItem, NewMemory, OperatorAction, Results, Same, Settings,
+    ClaimRequest, Comparison, Completion, CreateOutcome, JobClaims, Ledger, NewContent, NewConversation,
+    NewItem, NewMemory, OperatorAction, Results, Same, Settings, StoredJob,
 };
 use outbox::NewEndpoint;
 use records::{ConversationId, EventKind, MemoryCategory, Source, UserId, WebhookFormat};
@@ -83,13 +83,13 @@ impl World {
     }
 
     /// Admits and claims a job of the user.
-    pub(crate) async fn claimed(&self, user: &UserId) -> Claimed {
+    pub(crate) async fn claimed(&self, user: &UserId) -> StoredJob {
         self.admitted(user).await;
         self.claimed_again(user).await
     }
 
     /// Claims the one queued job of the user.
-    pub(crate) async fn claimed_again(&self, user: &UserId) -> Claimed {
+    pub(crate) async fn claimed_again(&self, user: &UserId) -> StoredJob {
         for queue in [Queue::Creation, Queue::Finalization] {
             let JobClaims { claims, .. } = self.clean.claim(&wanted(queue, 10)).await.unwrap();
             if let Some(claimed) = claims.into_iter().find(|claimed| claimed.user_id == *user) {
@@ -138,7 +138,7 @@ pub(crate) fn new_conversation(user: &UserId) -> NewConversation {
 
 /// An operator's action on a user.
 pub(crate) fn action(user: &UserId) -> OperatorAction {
-    OperatorAction { operator: "olga".to_owned(), reason: format!("fixed for {user}") }
+    OperatorAction::new("olga", format!("fixed for {user}"))
 }
 
 /// One action item and one memory.
@@ -155,7 +155,7 @@ pub(crate) fn results() -> Results {
     }
 }
 
-pub(crate) fn completion(claimed: &Claimed, outcome: Outcome, results: Results) -> Arc<Completion> {
+pub(crate) fn completion(claimed: &StoredJob, outcome: Outcome, results: Results) -> Arc<Completion> {
     let equal = || -> Comparison { Arc::new(|| records::pairwise(|one, other| one == other)) };
     let same = Same { task: equal(), fact: equal() };
     Arc::new(Completion { claimed: claimed.clone(), outcome, results, same })

@@ -1,8 +1,8 @@
 //! Checkpoints, and the engine usage recorded with them: fenced by the epoch, never counted twice.
 
 use chrono::Duration;
-use job::{Outcome, State};
-use ledger::{Answer, CheckpointKey, Claimed, Results, Spent, Transition};
+use job::{Job, Outcome, State};
+use ledger::{Answer, CheckpointKey, Results, Spent, StoredJob, Transition};
 use serde_json::json;
 
 use crate::world::{World, completion};
@@ -21,7 +21,7 @@ fn survey(calls: i64, prompt_tokens: i64) -> Spent {
     }
 }
 
-async fn spent(world: &World, run: &Claimed) -> Vec<(i64, i64, i64)> {
+async fn spent(world: &World, run: &StoredJob) -> Vec<(i64, i64, i64)> {
     let page = world.operations().job_page(&run.job.id).await.unwrap().unwrap();
     page.spent.iter().map(|one| (one.epoch, one.calls, one.prompt_tokens)).collect()
 }
@@ -94,7 +94,10 @@ async fn record_is_refused_after_a_release_without_a_takeover() {
     let run = world.claimed("c").await;
     let released =
         world.ledger.settle(&run.lease_token(), Transition::Release { delay: Duration::zero() }, None).await;
-    assert!(matches!(released.unwrap(), Answer::Granted { state: State::Queued { .. }, .. }));
+    assert!(matches!(
+        released.unwrap(),
+        Answer::Granted { job: Job { state: State::Queued { .. }, .. }, .. }
+    ));
     assert!(!world.ledger.record(&run.lease_token(), &KEY, &json!(1), false, &[]).await.unwrap());
     assert_eq!(world.count(CHECKPOINTS).await, 0);
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use job::Outcome;
-use ledger::{Claimed, Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
+use ledger::{Comparison, Completion, Finished, NewItem, NewMemory, Results, Same, StoredJob};
 use records::{ConversationId, MemoryCategory, UserId};
 
 use crate::world::{World, completion};
@@ -17,12 +17,12 @@ fn memory(content: &str) -> NewMemory {
     NewMemory { content: content.into(), category: MemoryCategory::Core }
 }
 
-async fn complete(world: &World, claimed: &Claimed, results: Results) -> Finished {
+async fn complete(world: &World, claimed: &StoredJob, results: Results) -> Finished {
     world.ledger.complete(&completion(claimed, Outcome::Kept, results)).await.unwrap()
 }
 
 /// Completes conversation `c`, and claims its second revision.
-async fn second_revision(world: &World) -> Claimed {
+async fn second_revision(world: &World) -> StoredJob {
     let first = world.claimed("c").await;
     complete(world, &first, Results::default()).await;
     let id = ConversationId::new("c");

@@ -7,7 +7,7 @@ use job::{
     Admission, Command, Effect, Epoch, FailureCode, Job, JobId, Origin, Outcome, Policy, Queue, Refusal,
     State, Step, Timestamp, WorkerId, decide,
 };
-use ledger::{Claimed, JobView};
+use ledger::{JobView, StoredJob};
 use records::UserId;
 use store::UserChange;
 
@@ -232,13 +232,8 @@ impl RandomRun {
             }
             other => other,
         };
-        let claimed = Claimed {
-            user_id: before.user_id,
-            conversation_id: before.conversation_id,
-            revision: before.revision,
-            job: Job { epoch: named_epoch(&command), ..expected.job.clone() },
-            trace: None,
-        };
+        let claimed =
+            StoredJob { job: Job { epoch: named_epoch(&command), ..expected.job.clone() }, ..before.stored };
         let actual = execute(&self.world.ledger, &claimed, &command).await;
         let decided = self.settle(index, which, &command, now).await;
         assert_eq!(actual, expected_answer(&expected.job, &command, &decided), "{command:?} on {expected:?}");

@@ -36,9 +36,7 @@ async fn every_write_has_timeouts_and_reads_committed_rows() {
     let id = world.deferred("c").await;
     let job = world.ledger.finalize(&world.ann, &id, None, None).await.unwrap().unwrap().job.unwrap();
     assert_eq!(world.claimed_ids(Queue::Finalization).await.len(), 1);
-    let held = world.view(&job).await;
-    let token =
-        ledger::LeaseToken { user_id: held.user_id, job_id: held.job.id.clone(), epoch: held.job.epoch };
+    let token = world.view(&job).await.lease_token();
     world.ledger.renew(&[token]).await.unwrap();
     world.ledger.defer(&world.ann, &job).await.unwrap();
     let bounds: Vec<(String, String, String, String)> =

@@ -1,7 +1,7 @@
 //! Erasure of a user while a run is in progress, who may be created again with the same id.
 
 use job::{FailureCode, Outcome, State};
-use ledger::{CheckpointKey, Claimed, Finished, Renewal, ReprocessRefusal, Results, Spent};
+use ledger::{CheckpointKey, Finished, Renewal, ReprocessRefusal, Results, Spent, StoredJob};
 use operations::{ActionFilter, ErasureStep, JobFilter, OrderOfMany, ReplayOrder};
 use records::ConversationId;
 
@@ -13,7 +13,7 @@ async fn erase(world: &World) {
 }
 
 /// Tries every write of a run, and asserts that each is refused.
-async fn assert_refused(world: &World, old: &Claimed) {
+async fn assert_refused(world: &World, old: &StoredJob) {
     let key = CheckpointKey { stage: "structure", version: 1, digest: [0; 32] };
     let output = serde_json::json!({"title": "of the erased user"});
     assert!(!world.ledger.record(&old.lease_token(), &key, &output, false, &[]).await.unwrap());

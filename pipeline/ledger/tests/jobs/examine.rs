@@ -84,7 +84,7 @@ async fn pauses_list_operator_and_reason() {
     let world = World::new().await;
     assert_eq!(world.operations().pauses().await.unwrap(), []);
     for (queue, operator) in [(Queue::Finalization, "olga"), (Queue::Creation, "otto")] {
-        let action = OperatorAction { operator: operator.into(), reason: format!("{operator} looks") };
+        let action = OperatorAction::new(operator, format!("{operator} looks"));
         assert!(world.operations().pause(queue, &action).await.unwrap());
     }
     let pauses = world.operations().pauses().await.unwrap();

@@ -2,13 +2,13 @@
 //! and is not done twice. (The cut connection itself is tested with the worker.)
 
 use job::{FailureCode, Outcome, State};
-use ledger::{Answer, Claimed, Finished, NewItem, NewMemory, Renewal, Results, Transition};
+use ledger::{Answer, Finished, NewItem, NewMemory, Renewal, Results, StoredJob, Transition};
 use records::MemoryCategory;
 use serde_json::json;
 
 use crate::world::{World, completion, fail, parts};
 
-async fn complete(world: &World, claimed: &Claimed, results: &Results) -> Finished {
+async fn complete(world: &World, claimed: &StoredJob, results: &Results) -> Finished {
     world.ledger.complete(&completion(claimed, Outcome::Kept, results.clone())).await.unwrap()
 }
 

@@ -4,8 +4,8 @@
 use chrono::Duration;
 use job::{FailureCode, Outcome};
 use ledger::{
-    CheckpointKey, Claimed, Content, CreateOutcome, Finished, LeaseToken, NewConversation, NewItem,
-    NewMemory, Operation, Results, Transition,
+    CheckpointKey, Content, CreateOutcome, Finished, LeaseToken, NewConversation, NewItem, NewMemory,
+    Operation, Results, StoredJob, Transition,
 };
 use records::{ConversationId, MemoryCategory, UserId};
 use serde_json::json;
@@ -57,7 +57,7 @@ async fn reprocess_supersedes_no_other_conversations_dead_letter() {
             ledger.reprocess(&three.world.ann, &c(), None).await.unwrap().unwrap()
         })
         .await;
-    let replayed = async |run: &Claimed| operate(ledger, &run.job.id, REPLAY).await;
+    let replayed = async |run: &StoredJob| operate(ledger, &run.job.id, REPLAY).await;
     assert_eq!(replayed(&dead[0]).await.unwrap_err(), job::Refusal::Superseded);
     assert!(replayed(&dead[1]).await.is_ok());
     assert!(replayed(&dead[2]).await.is_ok());
@@ -79,7 +79,7 @@ async fn replay_is_not_parked_by_another_users_requires_byok() {
     let dead = three.dead().await;
     let marked = UserChange { requires_byok: Some(true), ..UserChange::default() };
     three.world.ledger.change_user(&three.bob, &marked).await.unwrap().unwrap();
-    let replayed = async |run: &Claimed| three.world.operate(&run.job.id, REPLAY).await.unwrap();
+    let replayed = async |run: &StoredJob| three.world.operate(&run.job.id, REPLAY).await.unwrap();
     assert_eq!(replayed(&dead[0]).await.state.status(), "queued");
     assert_eq!(replayed(&dead[2]).await.state.status(), "blocked_byok");
 }

@@ -1,8 +1,8 @@
 //! Operators' actions: what they change, and how history and audit show them.
 
 use job::{FailureCode, Refusal, State};
-use ledger::{CheckpointKey, Operation, history::Verb};
-use operations::{ActionFilter, JobFilter, OrderCounts, OrderOfMany, OrderResult};
+use ledger::{Answer, CheckpointKey, Operation, history::Verb};
+use operations::{ActionFilter, JobFilter, OrderCounts, OrderOfMany};
 
 use crate::world::{REPLAY, World, olga};
 
@@ -81,9 +81,9 @@ async fn bulk_discard_is_one_audit_row_and_one_entry_per_job() {
     let row = |detail: &str| vec![("bulk_discard".to_owned(), detail.to_owned())];
     assert_eq!(rows().await, row("code invalid_job: 2 found"), "recorded before anything is changed");
     let result = operations.give_order(&mut given, &dead).await.unwrap();
-    assert!(matches!(result, OrderResult::Granted), "{result:?}");
+    assert!(matches!(result, Answer::Granted { .. }), "{result:?}");
     let result = operations.give_order(&mut given, &live).await.unwrap();
-    assert!(matches!(result, OrderResult::Refused(Some(Refusal::NotDead))), "{result:?}");
+    assert!(matches!(result, Answer::Refused(Refusal::NotDead)), "{result:?}");
     operations.end_order(&given).await.unwrap();
     assert_eq!(rows().await, row("code invalid_job: 1 done, 1 refused"));
     let page = operations.job_page(&dead).await.unwrap().unwrap();
@@ -129,15 +129,15 @@ async fn bulk_discard_goes_on_behind_a_job_whose_row_cannot_be_changed() {
     let mut given =
         operations.begin_order(id, OrderOfMany::Dismiss, ("code invalid_job", 4), &olga()).await.unwrap();
 
-    let result = operations.give_order(&mut given, kept).await.unwrap();
+    let error = operations.give_order(&mut given, kept).await.unwrap_err();
 
-    let OrderResult::Failed(error) = result else { panic!("{result:?}") };
+    assert!(error.is_of_one_row(), "others are asked: {error:?}");
     assert!(error.refusal().unwrap().contains("kept for the auditors"), "{error:?}");
     for job in &jobs[1..] {
         let result = operations.give_order(&mut given, job).await.unwrap();
-        assert!(matches!(result, OrderResult::Granted), "{result:?}");
+        assert!(matches!(result, Answer::Granted { .. }), "{result:?}");
     }
-    assert_eq!(given.counts(), OrderCounts { granted: 3, refused: 0, failed: 1 });
+    assert_eq!(given.counts, OrderCounts { granted: 3, refused: 0, failed: 1 });
     operations.end_order(&given).await.unwrap();
     let filter = ActionFilter { limit: 9, ..ActionFilter::default() };
     let rows = operations.actions(&filter).await.unwrap();

@@ -3,7 +3,7 @@
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome, Queue, Surroundings};
-use ledger::{Ledger, Operation, OperatorAction, Results, Settings};
+use ledger::{Answer, Ledger, Operation, OperatorAction, Results, Settings};
 use operations::{ActionFilter, JobFilter, JobPage, Process, RunCounts};
 use records::{ConversationId, UserId};
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 fn by(operator: &str) -> OperatorAction {
-    OperatorAction { operator: operator.into(), reason: "because".into() }
+    OperatorAction::new(operator, "because")
 }
 
 async fn page(world: &World, job: &JobId) -> JobPage {
@@ -227,7 +227,7 @@ async fn jobs_page_applies_every_filter() {
     world.dead("dead", FailureCode::InvalidJob).await;
     let listed = async |filter: JobFilter| {
         let page = world.operations().jobs_page(&JobFilter { limit: 9, ..filter }).await.unwrap();
-        let mut jobs: Vec<JobId> = page.jobs.into_iter().map(|view| view.job.id).collect();
+        let mut jobs: Vec<JobId> = page.jobs.into_iter().map(|view| view.stored.job.id).collect();
         jobs.sort();
         jobs
     };
@@ -269,14 +269,13 @@ async fn operator_actions_apply_every_filter() {
     let world = World::new().await;
     let (one, other) =
         (world.dead("a", FailureCode::InvalidJob).await, world.dead("b", FailureCode::InvalidJob).await);
-    world.ledger.operate(&one, Operation::Discard, &by("olga"), None).await.unwrap().unwrap().unwrap();
-    world
-        .ledger
-        .operate(&other, Operation::Replay { from_scratch: false }, &by("pia"), None)
-        .await
-        .unwrap()
-        .unwrap()
-        .unwrap();
+    for (job, operation, action) in [
+        (&one, Operation::Discard, by("olga")),
+        (&other, Operation::Replay { from_scratch: false }, by("pia")),
+    ] {
+        let answer = world.ledger.operate(job, operation, &action).await.unwrap();
+        assert!(matches!(answer, Answer::Granted { .. }), "{answer:?}");
+    }
     world.operations().pause(Queue::Creation, &by("pia")).await.unwrap();
     world.run("insert into operator_actions (user_id, action_id, subject, action, operator, reason, created_at) values \
         ('ann', 'x1', 'w', 'enable_webhook', 'rosa', 'r', now()), ('ann', 'x2', 'v', 'enable_webhook', 'rosa', 'r', now()), \

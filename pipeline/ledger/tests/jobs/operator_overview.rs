@@ -79,7 +79,7 @@ async fn jobs_pages_have_no_gap_or_overlap() {
         let mut found = Vec::new();
         loop {
             let page = world.operations().jobs_page(&filter).await.unwrap();
-            found.extend(page.jobs.into_iter().map(|view| view.job.id));
+            found.extend(page.jobs.into_iter().map(|view| view.stored.job.id));
             match page.next {
                 Some(next) => filter.after = Some(next),
                 None => break,
@@ -97,7 +97,7 @@ async fn jobs_are_filtered_by_code_user_age_and_generation() {
     world.admitted("live").await;
     let found = async |filter: JobFilter| {
         let page = world.operations().jobs_page(&JobFilter { limit: 9, ..filter }).await.unwrap();
-        page.jobs.into_iter().map(|view| view.job.id).collect::<Vec<_>>()
+        page.jobs.into_iter().map(|view| view.stored.job.id).collect::<Vec<_>>()
     };
     let by_code = JobFilter { code: Some("invalid_job".into()), ..JobFilter::default() };
     assert_eq!(found(by_code.clone()).await, std::slice::from_ref(&dead));

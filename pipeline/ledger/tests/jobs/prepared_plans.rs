@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use db::Migrated;
 use job::{Outcome, Queue};
-use ledger::{CheckpointKey, Claimed, Ledger, Results, Settings};
+use ledger::{CheckpointKey, Ledger, Results, Settings, StoredJob};
 use outbox::{DeliveryOutcome, DeliveryPolicy};
 use records::EventKind;
 use serde_json::json;
@@ -50,7 +50,7 @@ pub(crate) async fn run_every_operation(world: &World, ledger: &Ledger, round: &
     for queue in [Queue::Finalization, Queue::Creation] {
         let claimed = ledger.claim(&wanted(queue, 2)).await.unwrap();
         assert_eq!(claimed.claims.len(), 2);
-        let token: Vec<_> = claimed.claims.iter().map(Claimed::lease_token).collect();
+        let token: Vec<_> = claimed.claims.iter().map(StoredJob::lease_token).collect();
         ledger.renew(&token).await.unwrap();
         for run in &claimed.claims {
             let (user, id) = (&run.user_id, &run.conversation_id);

@@ -6,8 +6,8 @@ use std::time::Duration;
 use db::Error;
 use job::{FailureCode, Outcome, Queue, Refusal, State};
 use ledger::{
-    ClaimRequest, Claimed, CreateOutcome, Finished, JobClaims, Ledger, NewConversation, NewItem, NewMemory,
-    Results, Transition,
+    ClaimRequest, CreateOutcome, Finished, JobClaims, Ledger, NewConversation, NewItem, NewMemory, Results,
+    StoredJob, Transition,
 };
 use records::{ConversationId, MemoryCategory};
 use testbed::both_at_once;
@@ -28,7 +28,7 @@ fn results() -> Results {
     }
 }
 
-async fn complete(ledger: Ledger, claimed: Claimed) -> Finished {
+async fn complete(ledger: Ledger, claimed: StoredJob) -> Finished {
     ledger.complete(&completion(&claimed, Outcome::Kept, results())).await.unwrap()
 }
 

@@ -22,7 +22,7 @@ async fn renew_skips_locked_rows() {
         .await;
     let tokens = [one.lease_token(), other.lease_token()];
     let renewed = world.ledger.renew(&tokens).await.unwrap();
-    let until = |claimed: &ledger::Claimed| match &claimed.job.state {
+    let until = |claimed: &ledger::StoredJob| match &claimed.job.state {
         job::State::Leased(lease) => lease.expires_at,
         other => panic!("{other:?}"),
     };
@@ -115,7 +115,7 @@ async fn renewal_of_two_epochs_renews_the_new_and_undoes_the_olds_crash() {
         let lost = tokens.iter().position(|held| held.epoch == Epoch(1)).unwrap();
         assert_eq!(renewals[lost], Renewal::Lost);
         assert!(matches!(renewals[1 - lost], Renewal::Renewed { .. }));
-        let job = world.view(id).await.job;
+        let job = world.view(id).await.stored.job;
         assert!(matches!(&job.state, State::Leased(lease) if lease.epoch == Epoch(2)));
         assert_eq!(job.crashes, 0);
     }

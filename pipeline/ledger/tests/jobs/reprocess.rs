@@ -2,7 +2,7 @@
 
 use chrono::Duration;
 use job::{FailureCode, Origin, Outcome, Queue};
-use ledger::{Claimed, NewActionItem, NewItem, NewMemory, ReprocessRefusal, Results};
+use ledger::{NewActionItem, NewItem, NewMemory, ReprocessRefusal, Results, StoredJob};
 use records::{ActionItemId, ConversationId, EventKind, MemoryCategory, MemoryId, Status, Structured};
 use store::{DatePage, ItemFilter, MemoryFilter, UserChange};
 use testbed::{at_once, both_at_once};
@@ -23,7 +23,7 @@ fn results(title: &str, items: &[&str], facts: &[&str]) -> Results {
     }
 }
 
-async fn complete(world: &World, claimed: &Claimed, results: &Results) {
+async fn complete(world: &World, claimed: &StoredJob, results: &Results) {
     world.ledger.complete(&completion(claimed, Outcome::Kept, results.clone())).await.unwrap();
 }
 
@@ -40,7 +40,7 @@ fn c() -> ConversationId {
     ConversationId::new("c")
 }
 
-async fn reprocess(world: &World) -> Claimed {
+async fn reprocess(world: &World) -> StoredJob {
     let admitted = world.ledger.reprocess(&world.ann, &c(), None).await.unwrap().unwrap();
     assert!(admitted.fresh);
     world.claim(&admitted.job_id).await

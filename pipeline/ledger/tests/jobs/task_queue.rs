@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use job::{Dispatch, Generation, JobId, Queue, State};
+use job::{Dispatch, Generation, Job, JobId, Queue, State};
 use ledger::Answer;
 use outbox::HandOver;
 
@@ -154,7 +154,10 @@ async fn reconcile_task_dispatches_a_lost_task_again() {
     let dispatch = due[0].dispatch;
     world.ledger.reconcile_task(&waits, dispatch, true).await.unwrap();
     let answer = world.ledger.reconcile_task(&lost, dispatch, false).await.unwrap();
-    assert!(matches!(answer, Answer::Granted { state: State::Queued { .. }, .. }), "{answer:?}");
+    assert!(
+        matches!(answer, Answer::Granted { job: Job { state: State::Queued { .. }, .. }, .. }),
+        "{answer:?}"
+    );
     let dispatched = async |job| {
         let job = world.job(job).await;
         (job.generation, job.dispatch)

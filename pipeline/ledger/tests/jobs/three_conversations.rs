@@ -3,8 +3,8 @@
 
 use job::{FailureCode, JobId, Outcome};
 use ledger::{
-    CheckpointKey, Claimed, CreateOutcome, Finished, NewContent, NewConversation, NewItem, NewMemory,
-    Results, Transition,
+    CheckpointKey, CreateOutcome, Finished, NewContent, NewConversation, NewItem, NewMemory, Results,
+    StoredJob, Transition,
 };
 use records::{ConversationId, EventKind, MemoryCategory, Structured, UserId};
 use serde_json::json;
@@ -51,7 +51,7 @@ impl ThreeConversations {
     }
 
     /// Claims all three, and records a checkpoint for each.
-    pub(crate) async fn claimed(&self) -> Vec<Claimed> {
+    pub(crate) async fn claimed(&self) -> Vec<StoredJob> {
         let mut claimed = Vec::new();
         for job in self.admitted().await {
             let run = self.world.claim(&job).await;
@@ -68,7 +68,7 @@ impl ThreeConversations {
     }
 
     /// Makes all three dead letters.
-    pub(crate) async fn dead(&self) -> Vec<Claimed> {
+    pub(crate) async fn dead(&self) -> Vec<StoredJob> {
         let claimed = self.claimed().await;
         for run in &claimed {
             self.settle(run, fail(FailureCode::InvalidJob)).await;
@@ -77,7 +77,7 @@ impl ThreeConversations {
     }
 
     /// Completes all three, each with results of its own.
-    pub(crate) async fn completed(&self) -> Vec<Claimed> {
+    pub(crate) async fn completed(&self) -> Vec<StoredJob> {
         let claimed = self.claimed().await;
         for run in &claimed {
             self.complete(run, Outcome::Kept, &results("First", run)).await;
@@ -101,11 +101,11 @@ impl ThreeConversations {
         }
     }
 
-    pub(crate) async fn settle(&self, run: &Claimed, transition: Transition) {
+    pub(crate) async fn settle(&self, run: &StoredJob, transition: Transition) {
         self.world.ledger.settle(&run.lease_token(), transition, None).await.unwrap();
     }
 
-    pub(crate) async fn complete(&self, run: &Claimed, outcome: Outcome, results: &Results) -> Finished {
+    pub(crate) async fn complete(&self, run: &StoredJob, outcome: Outcome, results: &Results) -> Finished {
         self.world.ledger.complete(&completion(run, outcome, results.clone())).await.unwrap()
     }
 
@@ -146,7 +146,7 @@ impl ThreeConversations {
 }
 
 /// Results whose texts name their owner, so that no two users' are equal.
-pub(crate) fn results(title: &str, run: &Claimed) -> Results {
+pub(crate) fn results(title: &str, run: &StoredJob) -> Results {
     let own = format!("{title} of {} {}", run.user_id, run.conversation_id);
     Results {
         structured: Structured { title: own.clone(), ..Structured::default() },

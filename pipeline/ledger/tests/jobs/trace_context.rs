@@ -1,7 +1,7 @@
 //! Trace context: kept with the job from its admission, through every transition, and passed on to its deliveries.
 
 use job::{FailureCode, JobId, Outcome};
-use ledger::{Claimed, Results, WithKeys};
+use ledger::{Results, StoredJob, WithKeys};
 use opentelemetry::trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState};
 use outbox::DeliveryPolicy;
 use records::EventKind;
@@ -86,7 +86,7 @@ async fn deliveries_continue_the_trace_of_their_completion() {
     };
     let announcements = vec![EventKind::ConversationCompleted];
     let results = Results { announcements, ..Results::default() };
-    let inside = Claimed { trace: of(5), ..claimed };
+    let inside = StoredJob { trace: of(5), ..claimed };
     world.ledger.complete(&completion(&inside, Outcome::Kept, results)).await.unwrap();
     {
         let _guard = traced(6);

@@ -6,8 +6,8 @@ use chrono::Duration;
 use futures::FutureExt;
 use job::{FailureCode, Job, JobId, Outcome, Queue, Refusal, State, WorkerId};
 use ledger::{
-    Answer, ClaimRequest, Claimed, Comparison, Completion, CreateOutcome, JobClaims, JobView, LeaseToken,
-    Ledger, NamedClaim, NewContent, NewConversation, Operation, OperatorAction, Results, Same, Settings,
+    Answer, ClaimRequest, Comparison, Completion, CreateOutcome, JobClaims, JobView, LeaseToken, Ledger,
+    NamedClaim, NewContent, NewConversation, Operation, OperatorAction, Results, Same, Settings, StoredJob,
     Transition,
 };
 use operations::{Operations, Process, RunCounts};
@@ -77,7 +77,7 @@ impl World {
     }
 
     /// A conversation of Ann's whose run has fixture.
-    pub(crate) async fn claimed(&self, id: &str) -> Claimed {
+    pub(crate) async fn claimed(&self, id: &str) -> StoredJob {
         let job = self.admitted(id).await;
         self.claim(&job).await
     }
@@ -102,12 +102,12 @@ impl World {
     }
 
     /// Fails a run.
-    pub(crate) async fn fail(&self, run: &Claimed, code: FailureCode) {
+    pub(crate) async fn fail(&self, run: &StoredJob, code: FailureCode) {
         self.ledger.settle(&run.lease_token(), fail(code), None).await.unwrap();
     }
 
     /// Releases a run without delay.
-    pub(crate) async fn release(&self, run: &Claimed) -> Answer {
+    pub(crate) async fn release(&self, run: &StoredJob) -> Answer {
         let release = Transition::Release { delay: Duration::zero() };
         self.ledger.settle(&run.lease_token(), release, None).await.unwrap()
     }
@@ -118,7 +118,7 @@ impl World {
     }
 
     /// Claims the job by its current generation.
-    pub(crate) async fn claim(&self, job: &JobId) -> Claimed {
+    pub(crate) async fn claim(&self, job: &JobId) -> StoredJob {
         let generation = self.job(job).await.generation;
         let (answer, claimed) =
             parts(self.ledger.claim_delivery(job, generation, &worker("w")).await.unwrap());
@@ -133,7 +133,7 @@ impl World {
 
     /// The job as it is stored.
     pub(crate) async fn job(&self, job: &JobId) -> Job {
-        self.view(job).await.job
+        self.view(job).await.stored.job
     }
 
     /// Moves all times of one job into the past by `by`.
@@ -164,14 +164,18 @@ impl World {
 
 /// Runs an operator's action on a job, as Olga.
 pub(crate) async fn operate(ledger: &Ledger, job: &JobId, operation: Operation) -> Result<Job, Refusal> {
-    ledger.operate(job, operation, &olga(), None).await.unwrap().unwrap()
+    match ledger.operate(job, operation, &olga()).await.unwrap() {
+        Answer::Granted { job, .. } => Ok(job),
+        Answer::Refused(refusal) => Err(refusal),
+        Answer::Missing => panic!("there is no such job"),
+    }
 }
 
 pub(crate) const REPLAY: Operation = Operation::Replay { from_scratch: false };
 
 /// The operator Olga, and her reason.
 pub(crate) fn olga() -> OperatorAction {
-    OperatorAction { operator: "olga".into(), reason: "fixed".into() }
+    OperatorAction::new("olga", "fixed")
 }
 
 /// The transition of a failed run.
@@ -180,7 +184,7 @@ pub(crate) const fn fail(code: FailureCode) -> Transition {
 }
 
 /// The outcome's name, and the run if the claim was granted.
-pub(crate) fn parts(claim: NamedClaim) -> (&'static str, Option<Claimed>) {
+pub(crate) fn parts(claim: NamedClaim) -> (&'static str, Option<StoredJob>) {
     let answer = claim.answer();
     match claim {
         NamedClaim::Granted { claimed, .. } => (answer, Some(*claimed)),
@@ -255,7 +259,7 @@ pub(crate) fn segment(id: &str) -> Segment {
 }
 
 /// The completion of a run; items and memories are equal when their texts are.
-pub(crate) fn completion(claimed: &Claimed, outcome: Outcome, results: Results) -> Arc<Completion> {
+pub(crate) fn completion(claimed: &StoredJob, outcome: Outcome, results: Results) -> Arc<Completion> {
     let equal = || -> Comparison { Arc::new(|| records::pairwise(|one, other| one == other)) };
     let same = Same { task: equal(), fact: equal() };
     Arc::new(Completion { claimed: claimed.clone(), outcome, results, same })

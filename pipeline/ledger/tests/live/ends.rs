@@ -136,7 +136,7 @@ async fn admit_live_with_keys_leases_the_job_and_without_parks_it() {
     world.run("update users set requires_byok = true").await;
     let live = world.opened_with_segment("c1", None).await;
     let parked = fresh(world.ledger.admit_live(&world.ann, &live.id, OWNER, None).await.unwrap());
-    let state = async |id| world.ledger.job(id).await.unwrap().unwrap().job.state;
+    let state = async |id| world.ledger.job(id).await.unwrap().unwrap().stored.job.state;
     assert_eq!(state(&parked.job_id).await, State::BlockedByok);
     assert_eq!(world.ledger.store().parked_jobs(&world.ann, 5).await.unwrap(), vec![parked.job_id.clone()]);
     let live = world.opened_with_segment("c2", None).await;

@@ -136,7 +136,7 @@ impl World {
 
 /// The operator Olga, and her reason.
 pub(crate) fn olga() -> OperatorAction {
-    OperatorAction { operator: "olga".into(), reason: "their outage is over".into() }
+    OperatorAction::new("olga", "their outage is over")
 }
 
 /// Minutes after 9:00 on a day in March.

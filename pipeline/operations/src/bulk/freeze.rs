@@ -60,15 +60,6 @@ impl ReplayPreview {
     }
 }
 
-/// What came of asking for an operation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Started {
-    /// It was made, and runs.
-    Running(Box<ReplayView>),
-    /// The filter finds nothing.
-    Nothing,
-}
-
 impl Operations {
     /// What a replay of everything that `filter` finds would do.
     ///
@@ -110,7 +101,7 @@ impl Operations {
     }
 
     /// Freezes what the order's filter finds now, oldest first, and lets the processes work it off. `id` names the
-    /// operation: a repeat with the same one finds the first.
+    /// operation: a repeat with the same one finds the first. `None`: the filter finds nothing.
     ///
     /// # Errors
     /// When the database does not answer within a minute.
@@ -119,7 +110,7 @@ impl Operations {
         id: Uuid,
         order: &ReplayOrder,
         action: &OperatorAction,
-    ) -> Result<Started, Error> {
+    ) -> Result<Option<ReplayView>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
         patience(&mut transaction).await?;
         let made = sqlx::query(include_str!("../../sql/orders/open.sql"))
@@ -136,16 +127,13 @@ impl Operations {
         if made.rows_affected() > 0 {
             let items = freeze(&mut transaction, id, &order.filter).await?;
             if items == 0 {
-                return Ok(Started::Nothing);
+                return Ok(None);
             }
             let subject = id.to_string();
             action.record(&mut transaction, "bulk_replay", None, &subject, now).await?;
             transaction.commit().await?;
         }
-        Ok(self
-            .replay_operation(&id.to_string())
-            .await?
-            .map_or(Started::Nothing, |view| Started::Running(Box::new(view))))
+        self.replay_operation(&id.to_string()).await
     }
 }
 

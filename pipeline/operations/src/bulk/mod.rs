@@ -12,7 +12,7 @@ use job::Timestamp;
 
 use super::JobFilter;
 
-pub use freeze::{ReplayPreview, Started};
+pub use freeze::ReplayPreview;
 pub use step::{ReplayTurn, Stepped};
 
 /// What is to be replayed, and how fast.

@@ -4,13 +4,8 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use db::Error;
-use job::{JobId, Refusal, Timestamp};
-use ledger::{
-    OperatorAction,
-    effects::{Abort, Written},
-    operator::Operation,
-    retry_conflicts, row,
-};
+use job::{Job, JobId, Refusal, Timestamp};
+use ledger::{Answer, Operation, OperatorAction, effects::Abort, retry_conflicts, row};
 use sqlx::PgConnection;
 
 use crate::Operations;
@@ -64,11 +59,8 @@ struct ItemRow {
     generation: i64,
 }
 
-/// What became of an item's replay.
-enum Outcome {
-    Replayed(Box<Written>),
-    Refused(&'static str),
-}
+/// The job of a replayed item, or why it was refused.
+type Replayed = Result<Job, &'static str>;
 
 impl Operations {
     /// Takes the oldest running operation without a worker, under the next epoch.
@@ -98,9 +90,9 @@ impl Operations {
     /// # Errors
     /// When the database does not answer: the same step is asked for again.
     pub async fn step_replay(&self, turn: &ReplayTurn) -> Result<Stepped, Error> {
-        match retry_conflicts!("replaying an item", self.try_step(turn, false)) {
+        match retry_conflicts!("replaying an item", self.try_step(turn, false)).await {
             Err(Error::Refused { .. } | Error::ImpossibleRow { .. }) => {
-                retry_conflicts!("refusing an item", self.try_step(turn, true))
+                retry_conflicts!("refusing an item", self.try_step(turn, true)).await
             }
             other => other,
         }
@@ -138,18 +130,16 @@ impl Operations {
                 Stepped::Wait((operation.next_at - now).to_std().unwrap_or(LOOK).min(LOOK))
             }
             Some(item) => {
-                let outcome = match give_up {
-                    true => Outcome::Refused("error"),
-                    false => {
-                        self.replay_item(&mut transaction, &turn.operation_id, &operation, &item, now).await?
-                    }
+                let replayed = match give_up {
+                    true => Err("error"),
+                    false => self.replay_item(&mut transaction, turn, &operation, &item, now).await?,
                 };
-                note(&mut transaction, turn, &operation, &item, &outcome, now).await?;
+                note(&mut transaction, turn, &operation, &item, &replayed, now).await?;
                 transaction.commit().await?;
-                return Ok(match outcome {
-                    Outcome::Refused(_) => Stepped::Refused,
-                    Outcome::Replayed(written) => {
-                        self.ledger.wake(&written);
+                return Ok(match replayed {
+                    Err(_) => Stepped::Refused,
+                    Ok(job) => {
+                        self.ledger.wake(&job);
                         Stepped::Replayed
                     }
                 });
@@ -177,24 +167,25 @@ impl Operations {
     async fn replay_item(
         &self,
         connection: &mut PgConnection,
-        operation_id: &str,
+        turn: &ReplayTurn,
         operation: &OperationRow,
         item: &ItemRow,
         now: Timestamp,
-    ) -> Result<Outcome, Abort> {
+    ) -> Result<Replayed, Abort> {
         let id = JobId::from_text(item.job_id.clone());
-        let Some(stored) = row::read(connection, &id).await? else { return Ok(Outcome::Refused("missing")) };
-        if stored.job.generation.0 != item.generation {
-            return Ok(Outcome::Refused("changed"));
+        let Some(read) = row::read(connection, &id).await? else { return Ok(Err("missing")) };
+        if read.job.generation.0 != item.generation {
+            return Ok(Err("changed"));
         }
-        let action =
-            OperatorAction { operator: operation.operator.clone(), reason: operation.reason.clone() };
-        let verb = Operation::Replay { from_scratch: operation.from_scratch };
-        let decided =
-            self.ledger.operate_on(connection, &stored, verb, (&action, Some(operation_id)), now).await?;
-        Ok(match decided {
-            Ok(written) => Outcome::Replayed(Box::new(written)),
-            Err(refusal) => Outcome::Refused(word(refusal)),
+        let replay = Operation::Replay { from_scratch: operation.from_scratch };
+        let action = OperatorAction {
+            part_of: Some(turn.operation_id.clone()),
+            ..OperatorAction::new(&operation.operator, &operation.reason)
+        };
+        Ok(match self.ledger.operate_on(connection, &read, replay, &action, now).await? {
+            Answer::Granted { job, .. } => Ok(job),
+            Answer::Refused(refusal) => Err(word(refusal)),
+            Answer::Missing => Err("missing"),
         })
     }
 }
@@ -222,12 +213,12 @@ async fn note(
     turn: &ReplayTurn,
     operation: &OperationRow,
     item: &ItemRow,
-    outcome: &Outcome,
+    replayed: &Replayed,
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
-    let (status, result, replayed) = match outcome {
-        Outcome::Replayed(_) => ("replayed", None, 1),
-        Outcome::Refused(why) => ("refused", Some(*why), 0),
+    let (status, result, count) = match replayed {
+        Ok(_) => ("replayed", None, 1),
+        Err(why) => ("refused", Some(*why), 0),
     };
     sqlx::query(include_str!("../../sql/replays/note_item.sql"))
         .bind(&turn.operation_id)
@@ -235,10 +226,10 @@ async fn note(
         .bind(status)
         .bind(result)
         .bind(now)
-        .bind(replayed)
-        .bind(match outcome {
-            Outcome::Replayed(_) => operation.next_at.max(now - TimeDelta::seconds(1)) + operation.pace(),
-            Outcome::Refused(_) => operation.next_at,
+        .bind(count)
+        .bind(match replayed {
+            Ok(_) => operation.next_at.max(now - TimeDelta::seconds(1)) + operation.pace(),
+            Err(_) => operation.next_at,
         })
         .execute(connection)
         .await

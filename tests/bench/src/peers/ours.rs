@@ -12,7 +12,7 @@ use std::{
 };
 
 use futures::{StreamExt, stream};
-use ledger::{Claimed, Ledger, Settings as Connections};
+use ledger::{Ledger, Settings as Connections, StoredJob};
 use prometheus::Registry;
 use records::ConversationId;
 use sqlx::{AssertSqlSafe, PgPool, postgres::PgConnectOptions};
@@ -177,7 +177,7 @@ struct Tell {
 }
 
 impl RunObserver for Tell {
-    fn observe(&self, claimed: &Claimed, event: RunEvent) {
+    fn observe(&self, claimed: &StoredJob, event: RunEvent) {
         let due = match event {
             RunEvent::RunStarted => self.reported != Reported::End,
             RunEvent::RunEnded { end: Ended::Completed, .. } => self.reported == Reported::End,

@@ -104,6 +104,8 @@ fn ledger_calls_of_workers_and_reconciler_have_deadlines() {
     }
     assert!(bounded > 20, "the verbs were found");
     let rooms: Vec<_> = WITH_SQL.into_iter().flat_map(product).collect();
+    let retries = product("worker").find(|source| source.path.ends_with("retry.rs"));
+    assert!(retries.is_some_and(|source| source.text.contains(".in_time(verb())")), "repeats keep no time");
     for (verb, place) in KEEP_TIME {
         assert!(rooms.iter().any(|source| source.text.contains(place)), "{verb} keeps no time");
     }
@@ -121,7 +123,8 @@ fn asked_of_the_ledger(code: &str) -> Vec<(bool, String)> {
         }
         let (verb, _) = call.split_once('(')?;
         let receiver = code[..at].trim_end_matches(|letter| part(letter) || letter == '.');
-        verb.chars().all(part).then(|| (receiver.ends_with(".in_time("), verb.to_owned()))
+        let is_bounded = receiver.ends_with(".in_time(") || receiver.ends_with(".with_retries(||");
+        verb.chars().all(part).then(|| (is_bounded, verb.to_owned()))
     });
     calls.collect()
 }

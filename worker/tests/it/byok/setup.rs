@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use futures::future::{BoxFuture, ready};
 use job::{FailureCode, JobId, WorkerId};
-use ledger::{Claimed, CreateOutcome, Ledger, WithKeys};
+use ledger::{CreateOutcome, Ledger, StoredJob, WithKeys};
 use prometheus::Registry;
 use records::{Folder, Talk};
 use secrecy::{ExposeSecret, SecretString};
@@ -25,7 +25,7 @@ pub(super) const UNANSWERED: &str = "sk-unanswered";
 pub(super) struct Setup {
     pub(super) runs: ByokRuns,
     used: Arc<Mutex<Vec<String>>>,
-    events: mpsc::UnboundedReceiver<(Claimed, RunEvent)>,
+    events: mpsc::UnboundedReceiver<(StoredJob, RunEvent)>,
     registry: Registry,
     pub(super) soft: CancellationToken,
     pub(super) hard: CancellationToken,
@@ -117,7 +117,7 @@ pub(super) fn key(text: &str) -> SecretString {
 
 impl Bench {
     /// Admits a conversation whose request brought keys.
-    pub(super) async fn keyed(&self, id: &str, claimant: Option<&WorkerId>) -> (JobId, Option<Claimed>) {
+    pub(super) async fn keyed(&self, id: &str, claimant: Option<&WorkerId>) -> (JobId, Option<StoredJob>) {
         let new = self.talk(id);
         let keys = WithKeys { claimant };
         match self.ledger.create_conversation(&self.user, new, Some(keys)).await.unwrap() {

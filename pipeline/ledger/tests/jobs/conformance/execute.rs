@@ -1,12 +1,12 @@
 //! Executes a command through the ledger's public operations, and gives the answer that the decision calls for.
 
 use job::{Command, Job, Refusal, State, Step};
-use ledger::{Answer, Claimed, Finished, Ledger, NamedClaim, Operation, Renewal, Results, Transition};
+use ledger::{Answer, Finished, Ledger, NamedClaim, Operation, Renewal, Results, StoredJob, Transition};
 
 use crate::world::{REPLAY, completion, operate, parts};
 
 /// Executes `command` on the job in `claimed`; returns the operation's answer as text.
-pub(crate) async fn execute(ledger: &Ledger, claimed: &Claimed, command: &Command) -> String {
+pub(crate) async fn execute(ledger: &Ledger, claimed: &StoredJob, command: &Command) -> String {
     let id = &claimed.job.id;
     match command.clone() {
         Command::Claim { worker, keys: true, .. } => {
@@ -49,7 +49,7 @@ pub(crate) async fn execute(ledger: &Ledger, claimed: &Claimed, command: &Comman
     }
 }
 
-async fn settle(ledger: &Ledger, claimed: &Claimed, transition: Transition) -> String {
+async fn settle(ledger: &Ledger, claimed: &StoredJob, transition: Transition) -> String {
     text(ledger.settle(&claimed.lease_token(), transition, None).await.unwrap())
 }
 
@@ -81,12 +81,12 @@ pub(crate) fn expected_answer(job: &Job, command: &Command, decided: &Result<Ste
             text(decided.as_ref().map(|step| &step.job))
         }
         (_, Ok(step)) => text(Answer::Granted {
-            state: step.job.state.clone(),
+            job: step.job.clone(),
             retry: step.effects.contains(&job::Effect::CountRetry),
             dead_letter: step.effects.contains(&job::Effect::CountDeadLetter),
         }),
         (_, Err(_)) if job.has_applied(command) => text(Answer::Granted {
-            state: job.state.clone(),
+            job: job.clone(),
             retry: matches!((command, &job.state), (Command::Fail { .. }, State::Queued { .. })),
             dead_letter: matches!(job.state, State::DeadLetter { .. }),
         }),

@@ -8,17 +8,17 @@ use axum::{
 };
 use futures::future::join_all;
 use job::{JobId, Refusal};
-use ledger::{Operation, OperatorAction};
-use operations::{Operations, OrderResult};
+use ledger::{Answer, Operation, OperatorAction};
+use operations::Operations;
 use serde::Deserialize;
 
 use super::{
     Console,
     auth::Acting,
     confirm::Confirm,
-    fault::{Fault, Undone},
+    error::{Fault, Undone},
+    extract::Query,
     page::{Frame, Message, render},
-    typed::Query,
     visitor::Visitor,
     words::query,
 };
@@ -29,29 +29,15 @@ const MOST: usize = 50;
 /// Refusals that are named.
 const NAMED: usize = 5;
 
-/// What is done to each.
-#[derive(Clone, Copy)]
-enum Act {
-    Replay,
-    Dismiss,
+job::named! {
+    /// What is done to each.
+    Act {
+        Replay = "replay",
+        Dismiss = "dismiss",
+    }
 }
 
 impl Act {
-    fn of(name: &str) -> Option<Self> {
-        match name {
-            "replay" => Some(Self::Replay),
-            "dismiss" => Some(Self::Dismiss),
-            _ => None,
-        }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Replay => "replay",
-            Self::Dismiss => "dismiss",
-        }
-    }
-
     const fn operation(self) -> Operation {
         match self {
             Self::Replay => Operation::Replay { from_scratch: false },
@@ -66,7 +52,7 @@ pub(super) async fn ask(visitor: Visitor, RawQuery(query): RawQuery) -> Result<R
     for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
         match &*name {
             "job" if !value.contains(['\0', ' ']) => jobs.push(value.into_owned()),
-            "act" => act = Act::of(&value),
+            "act" => act = Act::from_name(&value),
             _ => {}
         }
     }
@@ -92,7 +78,7 @@ pub(super) async fn ask(visitor: Visitor, RawQuery(query): RawQuery) -> Result<R
     Ok(Confirm {
         sentences: vec![sentence.to_owned()],
         action: "/console/jobs/selected".to_owned(),
-        hidden: vec![("act", act.name().to_owned()), ("jobs", jobs.join(" "))],
+        hidden: vec![("act", act.as_str().to_owned()), ("jobs", jobs.join(" "))],
         counts: jobs.iter().enumerate().map(|(place, job)| ((place + 1).to_string(), job.clone())).collect(),
         button,
         back: "/console/jobs?status=dead_letter".to_owned(),
@@ -104,80 +90,67 @@ pub(super) async fn ask(visitor: Visitor, RawQuery(query): RawQuery) -> Result<R
 /// `POST /console/jobs/selected`, in all shards at once. A transaction per job; a refusal of one does not stop the others.
 pub(super) async fn act(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let action = acting.action()?;
-    let act = acting.field("act").and_then(Act::of);
+    let act = acting.field("act").and_then(Act::from_name);
     let act = act.ok_or_else(|| Fault::Unreadable("The form does not say what to do.".to_owned()))?;
     let jobs = acting.field("jobs").unwrap_or_default().split(' ').filter(|id| !id.is_empty());
+    let jobs: Vec<&str> = jobs.take(MOST).collect();
     let mut of_shards: BTreeMap<u16, (Operations, Vec<&str>)> = BTreeMap::new();
-    for id in jobs.take(MOST) {
+    for id in jobs.iter().copied() {
         let shard = console.of_job(id);
         of_shards.entry(shard.db().shard().number).or_insert((shard, Vec::new())).1.push(id);
     }
     let each = of_shards.values().map(|(shard, jobs)| act_in(shard, act, jobs, &action));
-    let mut came = CameTo::default();
-    for of_shard in join_all(each).await {
-        came.done += of_shard.done;
-        came.refused.extend(of_shard.refused);
-        came.failed.extend(of_shard.failed);
-        came.unasked.extend(of_shard.unasked);
-        came.errors.extend(of_shard.errors);
+    let answers: Vec<(&str, Result<Answer, db::Error>)> =
+        join_all(each).await.into_iter().flatten().collect();
+    // Those behind one of their shard that got no answer.
+    let was_asked = |id: &str| answers.iter().any(|(asked, _)| *asked == id);
+    let unasked: Vec<&str> = jobs.into_iter().filter(|id| !was_asked(id)).collect();
+    let (mut done, mut refused, mut failed, mut errors) = (0, Vec::new(), Vec::new(), Vec::new());
+    for (id, answer) in answers {
+        match answer {
+            Ok(Answer::Granted { .. }) => done += 1,
+            Ok(Answer::Refused(refusal)) => refused.push(format!("{id}:{}", name(refusal))),
+            Ok(Answer::Missing) => refused.push(format!("{id}:{MISSING}")),
+            Err(error) => {
+                let error = Undone::from(error);
+                failed.push(format!("{id}:{}", error.name()));
+                errors.push(error);
+            }
+        }
     }
-    match Undone::worst(came.errors) {
-        Some(error) if came.done == 0 && came.refused.is_empty() => return Err(error),
+    match Undone::worst(errors) {
+        Some(error) if done == 0 && refused.is_empty() => return Err(error),
         _ => {}
     }
-    let reasons = |pairs: &[(String, &str)]| {
-        pairs.iter().map(|(id, name)| format!("{id}:{name}")).collect::<Vec<_>>().join(" ")
-    };
     let address = query(&[
-        ("act", act.name()),
-        ("done", &came.done.to_string()),
-        ("refused", &reasons(&came.refused)),
-        ("failed", &reasons(&came.failed)),
-        ("unasked", &came.unasked.join(" ")),
+        ("act", act.as_str()),
+        ("done", &done.to_string()),
+        ("refused", &refused.join(" ")),
+        ("failed", &failed.join(" ")),
+        ("unasked", &unasked.join(" ")),
     ]);
     Ok(Redirect::to(&format!("/console/jobs/selected/outcome?{address}")))
 }
 
-/// What came of the order: ids with the words of their reasons, as the address says it.
-#[derive(Default)]
-struct CameTo {
-    done: u64,
-    refused: Vec<(String, &'static str)>,
-    /// Those for which a database answered with an error, or not at all.
-    failed: Vec<(String, &'static str)>,
-    /// Those that were not tried, behind one of their shard that got no answer.
-    unasked: Vec<String>,
-    errors: Vec<Undone>,
-}
-
 /// Gives the order to jobs of one shard, one after the other, until an error comes that is of no one job: every other of them would
 /// end with it, too.
-async fn act_in(shard: &Operations, act: Act, jobs: &[&str], action: &OperatorAction) -> CameTo {
-    let mut came = CameTo::default();
-    for (place, id) in jobs.iter().enumerate() {
+async fn act_in<'a>(
+    shard: &Operations,
+    act: Act,
+    jobs: &[&'a str],
+    action: &OperatorAction,
+) -> Vec<(&'a str, Result<Answer, db::Error>)> {
+    let mut answers = Vec::new();
+    for id in jobs {
         let job = JobId::from_text(*id);
-        let result = shard.db().in_time(shard.operate_one_of(&job, act.operation(), action, None)).await;
-        let (error, goes_on) = match result {
-            Ok(OrderResult::Granted) => {
-                came.done += 1;
-                continue;
-            }
-            Ok(OrderResult::Refused(why)) => {
-                came.refused.push(((*id).to_owned(), why.map_or(MISSING, name)));
-                continue;
-            }
-            Ok(OrderResult::Failed(error)) => (error, true),
-            Err(error) => (error, false),
-        };
-        let error = Undone::from(error);
-        came.failed.push(((*id).to_owned(), error.name()));
-        came.errors.push(error);
-        if !goes_on {
-            came.unasked = jobs.iter().skip(place + 1).map(|id| (*id).to_owned()).collect();
+        let answer = shard.db().in_time(shard.operate(&job, act.operation(), action)).await;
+        let is_last = answer.as_ref().is_err_and(|error| !error.is_of_one_row());
+        answers.push((*id, answer));
+        if is_last {
             break;
         }
     }
-    came
+    answers
 }
 
 /// Of a job that is not there.
@@ -216,7 +189,7 @@ pub(super) struct Address {
 /// `GET /console/jobs/selected/outcome`: what came of the form. Loading it again orders nothing.
 pub(super) async fn show(visitor: Visitor, Query(address): Query<Address>) -> Result<Response, Fault> {
     let unreadable = || Fault::Unreadable("The address does not say what was done.".to_owned());
-    let did = match Act::of(&address.act).ok_or_else(unreadable)? {
+    let did = match Act::from_name(&address.act).ok_or_else(unreadable)? {
         Act::Replay => "replayed",
         Act::Dismiss => "dismissed",
     };

@@ -10,7 +10,7 @@ use axum::{
 };
 use serde::de::DeserializeOwned;
 
-use super::{Console, fault::Fault};
+use super::{Console, error::Fault};
 
 /// The parts of a path, as axum reads them. A part that can be no name is 404.
 pub(super) struct Path<T>(pub(super) T);

@@ -1,24 +1,22 @@
-//! What an operator orders of live jobs: that they run now, or that one ends.
+//! What an operator orders of all waiting jobs that a filter finds: that they run now.
 
 use axum::{
     extract::State,
     response::{Redirect, Response},
 };
 use job::{JobId, Timestamp};
-use ledger::{Operation, OperatorAction};
-use operations::{JobFilter, Operations, OrderOfMany, OrderResult};
+use ledger::OperatorAction;
+use operations::{JobFilter, Operations, OrderOfMany};
 
 use super::{
     Console,
     auth::Acting,
     confirm::Confirm,
-    fault::{Fault, Undone},
+    error::{Fault, Undone},
+    extract::Query,
     filter_form::FilterForm,
-    job::find,
-    one::granted,
     outcome::{Done, Order, Outcome},
     page::{Frame, nothing},
-    typed::{Path, Query},
     visitor::Visitor,
     words::{Sentence, count},
 };
@@ -30,79 +28,8 @@ use crate::{
 /// Waiting jobs that one form makes due; what is left is found by the next.
 const AT_ONCE: i64 = 1_000;
 
-/// `GET /console/jobs/{id}/run-now`.
-pub(super) async fn ask_run_now(
-    visitor: Visitor,
-    State(console): State<Console>,
-    Path(id): Path<String>,
-) -> Result<Response, Fault> {
-    let page = find(&console, &id).await?;
-    Ok(Confirm {
-        sentences: vec![
-            page.why.to_string(),
-            "Its wait ends now, under the next generation. Attempts are kept, and a model server is asked even where its \
-             circuit is open."
-                .to_owned(),
-        ],
-        subject: id,
-        action: format!("/console/jobs/{}/run-now", page.view.job.id),
-        button: "Run now",
-        back: format!("/console/jobs/{}", page.view.job.id),
-        ..Confirm::new(visitor, "jobs", "Run this job now?")
-    }
-    .page())
-}
-
-/// `GET /console/jobs/{id}/cancel`.
-pub(super) async fn ask_cancel(
-    visitor: Visitor,
-    State(console): State<Console>,
-    Path(id): Path<String>,
-) -> Result<Response, Fault> {
-    let page = find(&console, &id).await?;
-    Ok(Confirm {
-        sentences: vec![
-            page.why.to_string(),
-            "The job becomes a dismissed dead letter, cancelled_by_operator; its conversation is failed and discarded, and \
-             endpoints are notified. A run loses its lease and stops at its next checkpoint."
-                .to_owned(),
-            "A replay of this job begins it anew; no bulk replay takes it along.".to_owned(),
-        ],
-        subject: id,
-        action: format!("/console/jobs/{}/cancel", page.view.job.id),
-        button: "Cancel the job",
-        back: format!("/console/jobs/{}", page.view.job.id),
-        ..Confirm::new(visitor, "jobs", "Cancel this job?")
-    }
-    .page())
-}
-
-/// `POST /console/jobs/{id}/run-now`.
-pub(super) async fn run_now(
-    State(console): State<Console>,
-    Path(id): Path<String>,
-    acting: Acting,
-) -> Result<Redirect, Undone> {
-    let (job, action, ledger) = (JobId::from_text(id.as_str()), acting.action()?, console.of_job(&id));
-    let job =
-        granted(&id, ledger.db().in_time(ledger.operate(&job, Operation::RunNow, &action, None)).await?)?;
-    Ok(Redirect::to(&format!("/console/jobs/{}?done=hurried", job.id)))
-}
-
-/// `POST /console/jobs/{id}/cancel`.
-pub(super) async fn cancel(
-    State(console): State<Console>,
-    Path(id): Path<String>,
-    acting: Acting,
-) -> Result<Redirect, Undone> {
-    let (job, action, ledger) = (JobId::from_text(id.as_str()), acting.action()?, console.of_job(&id));
-    let job =
-        granted(&id, ledger.db().in_time(ledger.operate(&job, Operation::Cancel, &action, None)).await?)?;
-    Ok(Redirect::to(&format!("/console/jobs/{}?done=job-cancelled", job.id)))
-}
-
 /// `GET /console/run-now`.
-pub(super) async fn ask_many(
+pub(super) async fn ask(
     visitor: Visitor,
     State(console): State<Console>,
     Query(form): Query<FilterForm>,
@@ -152,7 +79,7 @@ pub(super) async fn ask_many(
 }
 
 /// `POST /console/run-now`, in every shard.
-pub(super) async fn run_many_now(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
+pub(super) async fn act(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let action = acting.action()?;
     let form = FilterForm::of(acting.fields());
     let (user, now) = (form.user(), console.reached(form.user().as_ref()).await?.now);
@@ -186,8 +113,8 @@ async fn run_now_in(
     let (mut failed, mut ended_by) = (Vec::new(), None);
     for job in found {
         match shard.db().in_time(shard.give_order(&mut given, &job)).await {
-            Ok(OrderResult::Granted | OrderResult::Refused(_)) => {}
-            Ok(OrderResult::Failed(error)) => {
+            Ok(_) => {}
+            Err(error) if error.is_of_one_row() => {
                 let refusal = error.sqlstate();
                 tracing::error!(%error, refusal, %job, "an order for many jobs goes on without one whose row failed");
                 failed.push(job.to_string());
@@ -199,7 +126,7 @@ async fn run_now_in(
         }
     }
     let ended = shard.db().in_time(shard.end_order(&given)).await;
-    Ok(Done { counts: given.counts(), failed, error: ended_by.or(ended.err()) })
+    Ok(Done { counts: given.counts, failed, error: ended_by.or(ended.err()) })
 }
 
 fn queued(form: &FilterForm, now: Timestamp) -> Result<JobFilter, Fault> {
@@ -211,5 +138,5 @@ fn queued(form: &FilterForm, now: Timestamp) -> Result<JobFilter, Fault> {
 async fn waiting(operations: &Operations, filter: &JobFilter) -> Result<(Vec<JobId>, bool), db::Error> {
     let page = operations.jobs_page(filter).await?;
     let more = page.next.is_some();
-    Ok((page.jobs.into_iter().map(|view| view.job.id).collect(), more))
+    Ok((page.jobs.into_iter().map(|view| view.stored.job.id).collect(), more))
 }

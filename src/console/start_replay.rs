@@ -6,7 +6,7 @@ use axum::{
     extract::State,
     response::{Redirect, Response},
 };
-use operations::{Operations, ReplayOrder, ReplayPreview, Started};
+use operations::{Operations, ReplayOrder, ReplayPreview};
 use rand::RngExt;
 use uuid::Uuid;
 
@@ -14,11 +14,11 @@ use super::{
     Console,
     auth::Acting,
     confirm::Confirm,
-    fault::{Fault, Undone},
+    error::{Fault, Undone},
+    extract::Query,
     filter_form::FilterForm,
     outcome::{Done, Order, Outcome},
     page::{Frame, nothing},
-    typed::Query,
     visitor::Visitor,
     words::{Sentence, count},
 };
@@ -129,10 +129,8 @@ pub(super) async fn start(State(console): State<Console>, acting: Acting) -> Res
     let (order, action) = (&order, &action);
     let start = |shard: Operations| async move {
         let id = Order::replay_in(id, shard.db().shard().number);
-        match shard.db().within(PATIENCE, shard.start_replay(id, order, action)).await? {
-            Started::Running(view) => Ok(Done::all(u64::from(view.items.unsigned_abs()))),
-            Started::Nothing => Ok(Done::default()),
-        }
+        let view = shard.db().within(PATIENCE, shard.start_replay(id, order, action)).await?;
+        Ok(Done::all(view.map_or(0, |view| u64::from(view.items.unsigned_abs()))))
     };
     let shards = console.shards_of(user.as_ref());
     let outcome = Outcome::new(Order::Replay(id), each_alone(&shards, start).await)?;
