@@ -346,13 +346,22 @@ async fn subscribe_is_idempotent_by_url_and_limited_to_twenty() {
     assert_eq!(world.ledger.outbox().subscriptions(&world.ann).await.unwrap().len(), 19);
 }
 
+async fn with_nine_pushes_to_one_subscription() -> World {
+    let world = with_item_due_in_an_hour().await;
+    world
+        .run(
+            "insert into push_deliveries (user_id, subscription_id, delivery_id, action_item_id, notice, due_at, status, \
+                     next_at, created_at) \
+                 select user_id, subscription_id, 'd' || n, action_item_id, notice, due_at, status, next_at, created_at \
+                 from push_deliveries, generate_series(1, 8) n",
+        )
+        .await;
+    world
+}
+
 #[tokio::test]
-async fn one_user_has_at_most_four_pushes_in_flight() {
-    let world = World::new().await;
-    for n in 0..9 {
-        subscribe(&world, &world.ann, &format!("https://example.com/{n}")).await;
-    }
-    conversation_with_item(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+async fn one_subscription_has_at_most_four_pushes_in_flight() {
+    let world = with_nine_pushes_to_one_subscription().await;
     let first = claim(&world).await;
     assert_eq!(first.len(), 4, "four at once");
     assert!(claim(&world).await.is_empty());
@@ -361,12 +370,8 @@ async fn one_user_has_at_most_four_pushes_in_flight() {
 }
 
 #[tokio::test]
-async fn push_dispatcher_waits_for_a_user_at_the_limit_and_is_woken() {
-    let world = World::new().await;
-    for n in 0..9 {
-        subscribe(&world, &world.ann, &format!("https://example.com/{n}")).await;
-    }
-    conversation_with_item(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+async fn push_dispatcher_waits_for_a_subscription_at_the_limit_and_is_woken() {
+    let world = with_nine_pushes_to_one_subscription().await;
     let next = async || next_push(&world).await.unwrap().as_secs();
     assert_eq!(next().await, 0);
     let first = claim(&world).await;
@@ -374,7 +379,7 @@ async fn push_dispatcher_waits_for_a_user_at_the_limit_and_is_woken() {
     assert!(next().await > 15, "none of the other five is due before a try ends, or its sender is dead");
 
     let dead = "update push_deliveries set status = 'sending', next_at = null, sending_until = now() \
-        where status = 'pending' and subscription_id = (select min(subscription_id) from push_deliveries \
+        where status = 'pending' and delivery_id = (select min(delivery_id) from push_deliveries \
             where status = 'pending')";
     world.run(dead).await;
     assert!(next().await > 15, "nor is a push of a dead sender");
@@ -391,7 +396,7 @@ async fn push_dispatcher_waits_for_a_user_at_the_limit_and_is_woken() {
                  from push_subscriptions join reminders using (user_id) where user_id = 'bob'",
         )
         .await;
-    assert_eq!(next().await, 0, "another user is below the limit");
+    assert_eq!(next().await, 0, "another subscription is below the limit");
     let bobs = claim(&world).await;
     assert_eq!(bobs.len(), 1);
     assert!(next().await > 15);
