@@ -48,7 +48,8 @@ async fn write_that_meets_its_users_deletion_is_401_as_with_a_revoked_key() {
 async fn create_for_a_user_who_is_being_deleted_is_401() {
     let bench = Bench::new().await;
     let mark = "update users set deleting_since = now() where user_id = 'ann'";
-    let create = bench.post(&format!("{P}/conversations"), json!({ "text": "Call Tom." }));
+    let path = format!("{P}/conversations");
+    let create = bench.post(&path, json!({ "text": "Call Tom." }));
     let answer = bench.database.overtaken_by(mark, create).await;
     assert_eq!(answer.status, 401, "{answer:?}");
 }
