@@ -11,7 +11,7 @@ use speech::Engine;
 use tokio_util::task::TaskTracker;
 use worker::{AudioWebhooks, Metrics};
 
-use super::{App, chance, process_name};
+use super::{App, chance, process_name, receivers::receivers};
 use crate::{
     audio::Audio,
     config::{Config, Role, Switch},
@@ -38,7 +38,7 @@ impl LiveParts {
         let mut chances = [0; 32];
         chance().fill_bytes(&mut chances);
         let engine = config.live.speech().engine(Arc::new(meter), chances);
-        let sender = Sender::new(guard.clone()).context("making the outgoing client")?;
+        let sender = Sender::new(guard.clone()).context("making the outgoing client")?.apart(receivers()?);
         let audio = AudioWebhooks::new(shards.clone(), sender, metrics, chance().next_u64());
         let engine = engine.context("setting up the speech engine")?;
         Ok(Self { sessions: api::Live::new(), engine, audio })

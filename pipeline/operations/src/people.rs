@@ -23,8 +23,8 @@ pub struct UserLine {
     pub created_at: Timestamp,
 }
 
-/// Rows of one fetch: photos and transcripts of megabytes come within the statement timeout, also where the disk is slow.
-const BATCH: i64 = 50;
+/// Rows of one fetch, within the statement timeout: photos and transcripts are megabytes, and a disk may be slow.
+const BATCH: i64 = 10;
 /// What is derived from the rest, or only says how it is processed.
 const LEFT_OUT: [&str; 4] = ["embeddings", "search_entries", "request_keys", "user_usage"];
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue};
 use reqwest::{Method, Response, Url};
+use tokio::runtime::Handle;
 
 use crate::clients::{CannotSend, Clients};
 use crate::guard::{Guard, Reach};
@@ -100,6 +101,12 @@ impl Caller {
         Ok(Self { names: Names::new(lookup), clients: Clients::new(&guard, None)?, guard })
     }
 
+    /// The same, whose connections are read in another runtime.
+    #[must_use]
+    pub fn apart(self, runtime: Handle) -> Self {
+        Self { clients: self.clients.apart(runtime), ..self }
+    }
+
     /// Calls once, never twice, for `user`, whose names share a bounded part of the look-ups.
     pub async fn call(&self, user: &str, call: Call) -> Heard {
         self.call_for(user, call, "").await.0
@@ -132,15 +139,21 @@ impl Caller {
             Some(body) => request.body(body),
             None => request,
         };
-        match reaching(found, request.send()).await {
-            Ok(response) => {
-                *value = header_of(&response, kept);
-                read(response, call.max_bytes).await
+        let (kept, max_bytes) = (kept.to_owned(), call.max_bytes);
+        let called = async move {
+            match reaching(found, request.send()).await {
+                Ok(response) => {
+                    let header = header_of(&response, &kept);
+                    (read(response, max_bytes).await, header)
+                }
+                Err(error) if is_refused_address(&error) => (Heard::RefusedAddress, None),
+                Err(error) if error.is_timeout() => (Heard::Timeout, None),
+                Err(_) => (Heard::Unreachable, None),
             }
-            Err(error) if is_refused_address(&error) => Heard::RefusedAddress,
-            Err(error) if error.is_timeout() => Heard::Timeout,
-            Err(_) => Heard::Unreachable,
-        }
+        };
+        let (heard, header) = self.clients.run(called).await.unwrap_or((Heard::Unreachable, None));
+        *value = header;
+        heard
     }
 }
 

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use reqwest::Client;
 use reqwest::redirect::Policy;
+use tokio::runtime::Handle;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::guard::{Guard, Reach};
 use crate::resolver::GuardedResolver;
@@ -25,6 +27,7 @@ pub struct CannotSend;
 pub(crate) struct Clients {
     http: Client,
     https: Client,
+    apart: Option<Handle>,
 }
 
 impl Clients {
@@ -48,7 +51,24 @@ impl Clients {
             };
             builder.build().map_err(|_| CannotSend)
         };
-        Ok(Self { http: client(Reach::Http)?, https: client(Reach::Https)? })
+        Ok(Self { http: client(Reach::Http)?, https: client(Reach::Https)?, apart: None })
+    }
+
+    /// The same, whose calls run in another runtime.
+    pub(crate) fn apart(self, runtime: Handle) -> Self {
+        Self { apart: Some(runtime), ..self }
+    }
+
+    /// Runs `call` where its connections are read; dropped, it ends. hyper reads the size of a chunk byte by byte for as long as
+    /// the server sends zeros: such a server takes a thread, and none that renews leases or answers requests. `None`: it panicked.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        call: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
+        match &self.apart {
+            None => Some(call.await),
+            Some(runtime) => AbortOnDropHandle::new(runtime.spawn(call)).await.ok(),
+        }
     }
 
     /// The client of a scheme.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::{Body, Response, Url};
+use tokio::runtime::Handle;
 
 use crate::clients::{CannotSend, Clients};
 use crate::guard::{Guard, Reach};
@@ -63,6 +64,12 @@ impl Sender {
         Ok(Self { names: Names::new(lookup), clients: Clients::new(&guard, Some(TOTAL_TIMEOUT))?, guard })
     }
 
+    /// The same, whose connections are read in another runtime.
+    #[must_use]
+    pub fn apart(self, runtime: Handle) -> Self {
+        Self { clients: self.clients.apart(runtime), ..self }
+    }
+
     /// Posts `body` once, never twice, for `user`, whose names share a bounded part of the look-ups. `now` is what a date in
     /// `Retry-After` is compared with.
     pub async fn post(
@@ -85,14 +92,17 @@ impl Sender {
             Err(_) => return Answer::Unreachable,
         };
         let request = self.clients.of(reach).post(url.clone()).headers(headers).body(body);
-        match reaching(found, request.send()).await {
-            Ok(response) => {
-                let answer = status_of(&response, now);
-                let _ = tokio::time::timeout(BODY_TIMEOUT, read_to_limit(response)).await;
-                answer
+        let call = async move {
+            match reaching(found, request.send()).await {
+                Ok(response) => {
+                    let answer = status_of(&response, now);
+                    let _ = tokio::time::timeout(BODY_TIMEOUT, read_to_limit(response)).await;
+                    answer
+                }
+                Err(error) => failure_of(&error),
             }
-            Err(error) => failure_of(&error),
-        }
+        };
+        self.clients.run(call).await.unwrap_or(Answer::Unreachable)
     }
 }
 

@@ -5,7 +5,10 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::{io, time::Duration};
+use std::{
+    io::{self, Read, Write},
+    time::Duration,
+};
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -15,6 +18,7 @@ use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use outside::{Answer, Guard, Lookup, Sender, Url};
 use tokio::net::TcpListener;
+use tokio::runtime::Builder;
 use tokio::sync::mpsc;
 
 /// Answers each name from a table, one answer after the other; the last one stays.
@@ -345,4 +349,36 @@ async fn sender_times_out_without_an_answer() {
     let started = tokio::time::Instant::now();
     assert_eq!(call(&sender, &url).await, Answer::Timeout);
     assert!(started.elapsed() <= Duration::from_secs(16), "{:?}", started.elapsed());
+}
+
+/// hyper reads the size of a chunk byte by byte, and zeros without end are one: leases of the whole process ran out meanwhile.
+#[tokio::test]
+async fn zeros_without_end_hold_up_nothing_but_receivers() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for socket in listener.incoming() {
+            let mut socket = socket.unwrap();
+            let _ = socket.read(&mut [0; 4_096]);
+            let _ = socket.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
+            // As many as are seconds of work without optimization.
+            let _ = (0..128).try_for_each(|_| socket.write_all(&[b'0'; 65_536]));
+            let _ = socket.read(&mut [0; 4_096]);
+        }
+    });
+    let receivers = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let sender = sender(&["127.0.0.0/8"], Arc::default()).apart(receivers.handle().clone());
+    let url = format!("http://{address}/hook");
+
+    let posted = tokio::spawn(async move { call(&sender, &url).await });
+    let mut longest = Duration::ZERO;
+    while !posted.is_finished() {
+        let began = std::time::Instant::now();
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        longest = longest.max(began.elapsed());
+    }
+
+    assert_eq!(posted.await.unwrap(), OK);
+    assert!(longest < Duration::from_millis(500), "{longest:?}");
+    receivers.shutdown_background();
 }
