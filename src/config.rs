@@ -319,9 +319,6 @@ impl Config {
     }
 
     /// Who sends web push; `None` where no key is set.
-    ///
-    /// # Errors
-    /// When the key or the subject is invalid.
     pub(crate) fn vapid(&self) -> Result<Option<Vapid>, BadVapid> {
         let Some(key) = &self.vapid_private_key else { return Ok(None) };
         let subject = self.vapid_subject.as_deref().unwrap_or_default();
@@ -335,9 +332,6 @@ impl Config {
     }
 
     /// Who may come into the console.
-    ///
-    /// # Errors
-    /// When its settings cannot work.
     pub(crate) fn console_access(&self) -> Result<ConsoleAccess, ConsoleAccessError> {
         ConsoleAccess::new(&self.console_keys, self.console_user_header.as_deref(), &self.console_operators)
     }

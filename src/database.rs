@@ -55,9 +55,6 @@ pub(crate) type Addresses = Vec<Hosts>;
 
 /// Where each shard is, by their numbers, and the names of parameters that were left out. `urls` are the ranges of
 /// `LISTEN_SHARD_URLS`; without them all shards are in the database at `url`.
-///
-/// # Errors
-/// When a URL is missing or invalid, or the ranges do not name every shard once.
 pub(crate) fn shards(
     url: Option<&str>,
     count: u16,
@@ -230,9 +227,6 @@ pub(crate) fn tell(ignored: &[String]) {
 }
 
 /// The same without a word in the log: where the database is, and the names of what was left out.
-///
-/// # Errors
-/// As [`hosts`].
 pub(crate) fn read(url: Option<&str>) -> anyhow::Result<(Hosts, Vec<String>)> {
     let Some(url) = url else {
         return Err(Exit::Usage(

@@ -42,9 +42,6 @@ impl Dev {
 const PERSON: &str = "me";
 
 /// Runs everything in one process, in the durable mode, with loopback receivers allowed.
-///
-/// # Errors
-/// When the private database cannot be started or an address cannot be listened on.
 pub(super) async fn run(
     dev: Dev,
     lifecycle: Lifecycle,

@@ -75,9 +75,6 @@ struct ShardParts {
 
 impl App {
     /// Wires a process; nothing connects or listens yet. Of `addresses`, each is a shard's, by their numbers.
-    ///
-    /// # Errors
-    /// When the configuration cannot work; every problem is named at once.
     pub(crate) fn wire(config: Config, addresses: Addresses) -> anyhow::Result<Self> {
         exit::refuse(&config.problems())?;
         install_crypto();
@@ -137,9 +134,6 @@ impl App {
     }
 
     /// Shows what becomes of spans: nothing at all, where traces are off.
-    ///
-    /// # Errors
-    /// When it is shown already.
     pub(crate) fn show_spans(&self, spans: Option<SpanCounts>) -> anyhow::Result<()> {
         let spans = spans.map_or_else(SpanCounts::new, Ok);
         spans.and_then(|spans| spans.register(&self.registry)).context("registering metrics")
@@ -233,9 +227,6 @@ impl App {
 
     /// Starts what the roles ask for in a shard, apart from listeners and the worker: the lease watch (everybody who runs jobs
     /// or repairs them, the API's keyed runs included) and the round.
-    ///
-    /// # Errors
-    /// When the cron expression does not parse.
     pub(crate) fn start_repair(
         &self,
         ledger: &Ledger,
@@ -291,9 +282,6 @@ impl App {
     }
 
     /// Starts the worker of a shard, if this process has the role; its health is a matter of readiness.
-    ///
-    /// # Errors
-    /// When the outgoing client cannot be made.
     pub(crate) fn start_worker(
         &self,
         ledger: &Ledger,

@@ -82,10 +82,6 @@ enum Verb {
     },
 }
 
-/// Runs one verb.
-///
-/// # Errors
-/// When the database does not answer, there is no such user or app, or it cannot be done.
 pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
     let as_json = apps.common.json;
     let operations = match &apps.verb {
@@ -180,9 +176,6 @@ pub(crate) const TOOLS: [Column; 4] =
     [word("tool", 0), word("method", 2), text("host", 1), text("parameters", 3)];
 
 /// An app by its id.
-///
-/// # Errors
-/// When no app has this id.
 async fn find(operations: &Operations, id: &str) -> anyhow::Result<OperatorApp> {
     let id = whole(operations, id).await?;
     operations.operator_apps(None, Some(&id), None, 1).await?.pop().ok_or_else(|| unknown(&id).into())

@@ -44,10 +44,6 @@ enum Verb {
     },
 }
 
-/// Runs one verb.
-///
-/// # Errors
-/// When the database does not answer, or there is no such job.
 pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
     let Verb::List { operator, action, job, paging } = audit.verb;
     let (shards, job) = match job {

@@ -89,10 +89,6 @@ struct Look {
     order: Option<i32>,
 }
 
-/// Runs one verb.
-///
-/// # Errors
-/// When the database does not answer, there is no such person or folder, or the folder cannot be deleted.
 pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
     let json = folders.common.json;
     let (Verb::List { user }

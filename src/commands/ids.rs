@@ -69,9 +69,6 @@ async fn place_among(
 }
 
 /// The jobs that are named, each by its whole id and with its shard, as [`place`] finds it.
-///
-/// # Errors
-/// As [`place`] and [`whole`].
 pub(crate) async fn jobs(common: &CommonArgs, typed: &[String]) -> anyhow::Result<Vec<(Operations, String)>> {
     let shards = common.shards()?;
     let chosen = common.chosen_of(&shards)?;
@@ -92,9 +89,6 @@ pub(crate) async fn jobs(common: &CommonArgs, typed: &[String]) -> anyhow::Resul
 }
 
 /// The shards that an order goes through: that of the user who is named by their whole id; else that of `--shard`, or all.
-///
-/// # Errors
-/// As [`place`], and when there is no such user.
 pub(crate) async fn shards_of(common: &CommonArgs, user: Option<&str>) -> anyhow::Result<Vec<Operations>> {
     let Some(user) = user else { return common.chosen() };
     let shard = place(common, IdKind::User, user).await?;
@@ -103,9 +97,6 @@ pub(crate) async fn shards_of(common: &CommonArgs, user: Option<&str>) -> anyhow
 }
 
 /// The shards that a list goes through, and the user who is named, perhaps by an end of their id.
-///
-/// # Errors
-/// As [`place`] and [`whole`], and when there is no such user.
 pub(crate) async fn shards_and_user(
     common: &CommonArgs,
     typed: Option<&str>,
@@ -119,9 +110,6 @@ pub(crate) async fn shards_and_user(
 
 /// The id that is `typed`, or that alone begins or ends so; what finds nothing is returned as it is, and what it was for
 /// says that it is not there.
-///
-/// # Errors
-/// When several ids begin or end so, or the database does not answer.
 pub(crate) async fn whole(
     operations: &Operations,
     kind: IdKind,
@@ -145,17 +133,11 @@ pub(crate) async fn whole(
 }
 
 /// The user that is meant.
-///
-/// # Errors
-/// As [`whole`].
 pub(crate) async fn user(operations: &Operations, typed: &str) -> anyhow::Result<UserId> {
     Ok(UserId::new(whole(operations, IdKind::User, None, typed).await?))
 }
 
 /// Fails unless the user exists.
-///
-/// # Errors
-/// When the user does not exist, or the database does not answer.
 pub(super) async fn must_exist(ledger: &Ledger, user: &UserId) -> anyhow::Result<()> {
     ledger.store().user(user).await?.map(drop).ok_or_else(|| no_such_user(user).into())
 }

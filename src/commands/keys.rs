@@ -59,10 +59,6 @@ enum Verb {
     },
 }
 
-/// Runs one verb.
-///
-/// # Errors
-/// When the database does not answer, or there is no such person or key.
 pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
     let (Verb::Create { user, .. } | Verb::List { user } | Verb::Revoke { user, .. }) = &keys.verb;
     let operations = ids::place(&keys.common, IdKind::User, user).await?;
@@ -97,9 +93,6 @@ pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
 }
 
 /// Makes a key and stores its hash; the text is in the answer and nowhere else.
-///
-/// # Errors
-/// When the database does not answer, or there is no such person.
 pub(crate) async fn create(
     ledger: &Ledger,
     user: &UserId,
@@ -110,9 +103,6 @@ pub(crate) async fn create(
 }
 
 /// The same with a text that was drawn before.
-///
-/// # Errors
-/// As [`create`].
 pub(crate) async fn store(
     ledger: &Ledger,
     user: &UserId,

@@ -35,10 +35,6 @@ enum Verb {
     },
 }
 
-/// Runs one verb.
-///
-/// # Errors
-/// When the database does not answer, or there is no such user.
 pub(crate) async fn run(live: Live) -> anyhow::Result<ExitCode> {
     let Verb::List { user, paging } = live.verb;
     let limit = paging.rows()?;

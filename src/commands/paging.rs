@@ -19,17 +19,11 @@ pub(crate) struct Paging {
 
 impl Paging {
     /// How many rows of a short list must be read to know whether another page follows.
-    ///
-    /// # Errors
-    /// When the cursor is not one of such a list.
     pub(crate) fn rows(&self) -> anyhow::Result<i64> {
         Ok(self.begins()? + self.limit + 1)
     }
 
     /// The page of a short list that was read from its beginning, and the cursor of the next one.
-    ///
-    /// # Errors
-    /// When the cursor is not one of such a list.
     pub(crate) fn page<T>(&self, read: Vec<T>) -> anyhow::Result<(Vec<T>, Option<String>)> {
         let end = self.begins()? + self.limit;
         let follows = i64::try_from(read.len()).is_ok_and(|rows| rows > end);
@@ -43,9 +37,6 @@ impl Paging {
     }
 
     /// The position after which a long list goes on: a moment and an id.
-    ///
-    /// # Errors
-    /// When the cursor is not one of such a list.
     pub(crate) fn position(&self) -> anyhow::Result<Option<(Timestamp, String)>> {
         let read = |word: &String| {
             let (micros, id) = word.split_once('.')?;

@@ -69,10 +69,6 @@ struct Change {
     cause: Cause,
 }
 
-/// Runs one verb.
-///
-/// # Errors
-/// When the database does not answer, there is no such replay, or its status refuses.
 pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
     let as_json = replays.common.json;
     let id = match &replays.verb {
@@ -117,9 +113,6 @@ pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
 }
 
 /// Prints operations: one, or one of each shard.
-///
-/// # Errors
-/// When stdout cannot be written to.
 pub(crate) fn print_all(views: &[ReplayView], as_json: bool) -> anyhow::Result<()> {
     match views {
         [view] => show(view, None, None, as_json),

@@ -88,10 +88,6 @@ struct Settings {
     apps: Option<Vec<String>>,
 }
 
-/// Runs one verb.
-///
-/// # Errors
-/// When the database does not answer, the id is taken, or there is no such user.
 pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
     let common = &users.common;
     let of = async |id: &str| ids::place(common, IdKind::User, id).await;
@@ -148,9 +144,6 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
 }
 
 /// Creates a person; `false` when the id is taken.
-///
-/// # Errors
-/// When the database does not answer.
 pub(crate) async fn create(ledger: &Ledger, id: &UserId, change: &UserChange) -> anyhow::Result<bool> {
     Ok(ledger.store().create_user(id, change).await?)
 }

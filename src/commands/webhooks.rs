@@ -96,10 +96,6 @@ impl Which {
     }
 }
 
-/// Runs one verb.
-///
-/// # Errors
-/// When the database does not answer, there is no such person or endpoint, or its owner switched it off.
 pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
     let (common, as_json) = (&webhooks.common, webhooks.common.json);
     let user = match &webhooks.verb {

@@ -144,9 +144,6 @@ impl Acting {
     }
 
     /// Who acts and why, as it is recorded.
-    ///
-    /// # Errors
-    /// When no reason was given that tells anybody anything.
     pub(super) fn action(&self) -> Result<OperatorAction, Fault> {
         let reason = self.field("reason").unwrap_or_default();
         match reason.chars().count() {

@@ -60,7 +60,6 @@ impl Confirm {
         }
     }
 
-    /// Sends it.
     pub(super) fn page(&self) -> Response {
         render(self)
     }

@@ -57,9 +57,6 @@ impl FilterForm {
     }
 
     /// As the ledger filters; ages count back from `now`.
-    ///
-    /// # Errors
-    /// When a part cannot be read; the words say which.
     pub(super) fn filter(&self, now: Timestamp, limit: i64) -> Result<JobFilter, Fault> {
         let text = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         if !self.status.is_empty() && !STATUSES.contains(&self.status.as_str()) {

@@ -18,9 +18,6 @@ pub(super) fn parse_place(word: &str) -> Option<Place> {
 }
 
 /// The same from an address; what is empty is the list's beginning.
-///
-/// # Errors
-/// When it is invalid.
 pub(super) fn read_place(word: &str) -> Result<Option<Place>, Fault> {
     if word.is_empty() {
         return Ok(None);

@@ -64,9 +64,6 @@ impl Console {
     }
 
     /// The shard of a bulk replay.
-    ///
-    /// # Errors
-    /// When none that answers has it.
     pub(super) async fn of_replay(&self, id: &str) -> Result<Operations, Fault> {
         if self.shards.count() == 1 {
             return Ok(Operations::new(self.shards.first()));
@@ -81,9 +78,6 @@ impl Console {
     }
 
     /// Those of [`shards_of`](Self::shards_of) that answer.
-    ///
-    /// # Errors
-    /// When none answers.
     pub(super) async fn reached(&self, user: Option<&UserId>) -> Result<Reached, db::Error> {
         let clock = |shard: Operations| async move { shard.db().in_time(shard.db().now()).await };
         let found = each(&self.shards_of(user), clock).await?;

@@ -81,10 +81,6 @@ pub(super) struct Create {
     allow_outgoing: Vec<IpNet>,
 }
 
-/// Makes it.
-///
-/// # Errors
-/// When the database does not answer, there is no such user, or the app or its manifest cannot be taken.
 pub(super) async fn run(ledger: &Ledger, create: Create, as_json: bool) -> anyhow::Result<()> {
     install_crypto();
     create.may_be_made(ledger)?;

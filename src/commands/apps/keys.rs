@@ -70,10 +70,6 @@ async fn unseen(operations: &Operations, owner: &UserId, app: &str, id: &str) ->
 pub(crate) const COLUMNS: [Column; 6] =
     [id("id", 0), text("label", 2), word("key", 3), word("state", 1), word("last used", 4), word("age", 5)];
 
-/// Runs one verb.
-///
-/// # Errors
-/// When the database does not answer, or there is no such app or key.
 pub(super) async fn run(operations: &Operations, keys: Keys, as_json: bool) -> anyhow::Result<()> {
     match keys.verb {
         Verb::Create { app, label } => {

@@ -10,9 +10,6 @@ use crate::{
 
 /// Says on stderr what keeps replayed jobs from running, and what to do about it; nothing where nothing does. A gap of
 /// the database, which has answered before, is with_retries.
-///
-/// # Errors
-/// When the database does not answer.
 pub(crate) async fn warn(operations: &Operations) -> anyhow::Result<()> {
     for words in outage::with_retries(async || missing(operations).await).await? {
         note!("{YELLOW}warning:{PLAIN} {}", plain(&words));
@@ -21,9 +18,6 @@ pub(crate) async fn warn(operations: &Operations) -> anyhow::Result<()> {
 }
 
 /// What keeps replayed jobs from running now, each with what to do about it.
-///
-/// # Errors
-/// When the database does not answer.
 pub(crate) async fn missing(operations: &Operations) -> Result<Vec<String>, db::Error> {
     Ok(obstacles(&operations.workers().await?, &operations.pauses().await?))
 }

@@ -28,9 +28,6 @@ pub(super) struct Delete {
 }
 
 /// Deletes in small transactions. Interrupted, it goes on when it is run again.
-///
-/// # Errors
-/// When the database does not answer, or there is no such user.
 pub(super) async fn run(operations: &Operations, delete: &Delete, as_json: bool) -> anyhow::Result<ExitCode> {
     let user = UserId::new(delete.id.as_str());
     let found = operations.user_rows(&user).await?.ok_or_else(|| no_such_user(&user))?;

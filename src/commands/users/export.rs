@@ -33,9 +33,6 @@ pub(super) struct Export {
 }
 
 /// Writes the file. It holds what the user said: only its owner may read it.
-///
-/// # Errors
-/// When the database does not answer, there is no such user, or the file cannot be written.
 pub(super) async fn run(operations: &Operations, export: &Export, as_json: bool) -> anyhow::Result<ExitCode> {
     let user = UserId::new(export.id.as_str());
     if operations.store().user(&user).await?.is_none() {
