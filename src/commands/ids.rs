@@ -68,6 +68,28 @@ async fn place_among(
     }
 }
 
+/// The shard in which `typed` is meant, and the whole id.
+pub(crate) async fn find(
+    common: &CommonArgs,
+    kind: IdKind,
+    typed: &str,
+) -> anyhow::Result<(Operations, String)> {
+    let operations = place(common, kind, typed).await?;
+    let id = whole(&operations, kind, None, typed).await?;
+    Ok((operations, id))
+}
+
+/// The same of a user who is looked at, perhaps by an end of their id.
+pub(crate) async fn find_user(common: &CommonArgs, typed: &str) -> anyhow::Result<(Operations, UserId)> {
+    let (operations, id) = find(common, IdKind::User, typed).await?;
+    Ok((operations, UserId::new(id)))
+}
+
+/// The same of a user for whom something is changed, who is named by the whole id.
+pub(crate) async fn place_user(common: &CommonArgs, id: String) -> anyhow::Result<(Operations, UserId)> {
+    Ok((place(common, IdKind::User, &id).await?, UserId::new(id)))
+}
+
 /// The jobs that are named, each by its whole id and with its shard, as [`place`] finds it.
 pub(crate) async fn jobs(common: &CommonArgs, typed: &[String]) -> anyhow::Result<Vec<(Operations, String)>> {
     let shards = common.shards()?;
@@ -102,8 +124,7 @@ pub(crate) async fn shards_and_user(
     typed: Option<&str>,
 ) -> anyhow::Result<(Vec<Operations>, Option<UserId>)> {
     let Some(typed) = typed else { return Ok((common.chosen()?, None)) };
-    let shard = place(common, IdKind::User, typed).await?;
-    let user = user(&shard, typed).await?;
+    let (shard, user) = find_user(common, typed).await?;
     must_exist(&shard, &user).await?;
     Ok((vec![shard], Some(user)))
 }
@@ -130,11 +151,6 @@ pub(crate) async fn whole(
             Err(Exit::Usage(words).into())
         }
     }
-}
-
-/// The user that is meant.
-pub(crate) async fn user(operations: &Operations, typed: &str) -> anyhow::Result<UserId> {
-    Ok(UserId::new(whole(operations, IdKind::User, None, typed).await?))
 }
 
 /// Fails unless the user exists.

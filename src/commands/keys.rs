@@ -60,13 +60,12 @@ enum Verb {
 }
 
 pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
-    let (Verb::Create { user, .. } | Verb::List { user } | Verb::Revoke { user, .. }) = &keys.verb;
-    let operations = ids::place(&keys.common, IdKind::User, user).await?;
+    let (common, as_json) = (&keys.common, keys.common.json);
     match keys.verb {
         Verb::Create { user, name, scopes } => {
-            let user = UserId::new(user);
+            let (operations, user) = ids::place_user(common, user).await?;
             let (id, key) = create(&operations, &user, &name, &scopes_named(scopes)?).await?;
-            let shown = match keys.common.json {
+            let shown = match as_json {
                 true => print_json(&json!({ "id": id, "key": key.expose_secret() })),
                 false => say!("{}", key.expose_secret()),
             };
@@ -75,15 +74,16 @@ pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
             }
         }
         Verb::List { user } => {
-            list(&operations, &ids::user(&operations, &user).await?, keys.common.json).await?
+            let (operations, user) = ids::find_user(common, &user).await?;
+            list(&operations, &user, as_json).await?;
         }
         Verb::Revoke { user, id } => {
-            let user = UserId::new(user);
+            let (operations, user) = ids::place_user(common, user).await?;
             let id = ids::whole(&operations, IdKind::Key, Some(&user), &id).await?;
             if !operations.store().revoke_key(&user, &id).await? {
                 return Err(Exit::NotFound(format!("the person has no live key {id}")).into());
             }
-            match keys.common.json {
+            match as_json {
                 true => print_json(&json!({ "id": id, "revoked": true })),
                 false => say!("revoked {id}"),
             }?;

@@ -8,7 +8,7 @@ use anstyle::{AnsiColor, Reset};
 use clap::Args;
 use ledger::Shards;
 use operations::Operations;
-use records::UserId;
+use records::{Timestamp, UserId};
 use serde_json::{Value, json};
 
 pub(crate) use self::layout::{Column, id, number, text, word};
@@ -18,6 +18,7 @@ use crate::{
     config::{self, shards::NO_COUNT},
     database::{self, is_there},
     exit::{Exit, of_shard},
+    over_shards::Merged,
     terminal::{GLOBAL, hanging},
 };
 
@@ -178,6 +179,33 @@ pub(crate) fn print_json(value: &Value) -> anyhow::Result<()> {
 /// `--after` takes; null on the last one.
 pub(crate) fn print_page(name: &str, items: Vec<Value>, next: Option<&str>) -> anyhow::Result<()> {
     print_json(&json!({ name: items, "next": next }))
+}
+
+/// How a list is printed.
+pub(crate) struct List<'a, T> {
+    /// What its items are called in JSON.
+    pub(crate) name: &'static str,
+    /// What is noted where there are none.
+    pub(crate) none: &'a str,
+    pub(crate) columns: &'static [Column],
+    pub(crate) to_json: fn(&T) -> Value,
+    /// The cells of an item, as it is seen at a moment.
+    pub(crate) row: fn(&T, Timestamp) -> Vec<String>,
+}
+
+impl<T> List<'_, T> {
+    /// Prints a page and the cursor of the next one. Fails afterwards where a shard did not answer.
+    pub(crate) fn print(&self, found: &Merged<T>, next: Option<&str>, as_json: bool) -> anyhow::Result<()> {
+        if as_json {
+            print_page(self.name, found.rows.iter().map(self.to_json).collect(), next)?;
+        } else if found.rows.is_empty() {
+            note!("{}", self.none);
+        } else {
+            print(self.columns, found.rows.iter().map(|item| (self.row)(item, found.now)).collect())?;
+            say_next(next);
+        }
+        found.complete()
+    }
 }
 
 /// Says on stderr how to go on: stdout stays one list.

@@ -89,9 +89,8 @@ struct Settings {
 }
 
 pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
-    let common = &users.common;
-    let of = async |id: &str| ids::place(common, IdKind::User, id).await;
-    let (id, change, operations) = match users.verb {
+    let (common, as_json) = (&users.common, users.common.json);
+    match users.verb {
         Verb::Create { id, settings } => {
             let (id, operations) = match id {
                 Some(id) => common.operations_of_user(iter::once(UserId::new(id))).await?,
@@ -100,7 +99,7 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
             if !create(&operations, &id, &settings.change(None)).await? {
                 return Err(Exit::Refused(format!("there is a person {id} already")).into());
             }
-            (id, None, operations)
+            print_id(&id, as_json)
         }
         Verb::Set { id, requires_byok, settings, no_apps, limits } => {
             let mut change = settings.change(requires_byok);
@@ -113,34 +112,32 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
                              --no-apps and --limits";
                 return Err(Exit::Usage(words.to_owned()).into());
             }
-            let operations = of(&id).await?;
-            (UserId::new(id), Some(change), operations)
+            let (operations, id) = ids::place_user(common, id).await?;
+            operations.change_user(&id, &change).await?.ok_or_else(|| no_such_user(&id))?;
+            print_id(&id, as_json)
         }
-        Verb::List { paging } => {
-            list::run(&common.chosen()?, &paging, users.common.json).await?;
-            return Ok(ExitCode::SUCCESS);
-        }
+        Verb::List { paging } => list::run(&common.chosen()?, &paging, as_json).await,
         Verb::Show { id } => {
-            let operations = of(&id).await?;
-            return limits::show(&operations, &ids::user(&operations, &id).await?, users.common.json).await;
+            let (operations, id) = ids::find_user(common, &id).await?;
+            limits::show(&operations, &id, as_json).await
         }
         Verb::Export(export) => {
-            return export::run(&of(&export.id).await?, &export, users.common.json).await;
+            let operations = ids::place(common, IdKind::User, &export.id).await?;
+            export::run(&operations, &export, as_json).await
         }
         Verb::Delete(delete) => {
-            return delete::run(&of(&delete.id).await?, &delete, users.common.json).await;
+            let operations = ids::place(common, IdKind::User, &delete.id).await?;
+            delete::run(&operations, &delete, as_json).await
         }
-    };
-    if let Some(change) = &change
-        && operations.change_user(&id, change).await?.is_none()
-    {
-        return Err(no_such_user(&id).into());
-    }
-    match users.common.json {
-        true => print_json(&json!({ "id": id.as_str() })),
-        false => say!("{id}"),
     }?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn print_id(id: &UserId, as_json: bool) -> anyhow::Result<()> {
+    match as_json {
+        true => print_json(&json!({ "id": id.as_str() })),
+        false => say!("{id}"),
+    }
 }
 
 /// Creates a person; `false` when the id is taken.
