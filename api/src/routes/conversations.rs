@@ -74,7 +74,7 @@ async fn list(
     uri: Uri,
     parameters: Query,
 ) -> Result<Response, Error> {
-    let (page, filter) = filter(&parameters)?;
+    let (page, filter) = query(&parameters, read_filter)?;
     let reserve = |bytes| caller.account.hold_for_answer(bytes);
     let views =
         state.ledger.store().conversations_within(&caller.user, &filter, reserve).await?.map_err(too_long)?;
@@ -91,10 +91,6 @@ fn too_long(refused: Refused) -> Error {
         Refused::TooLarge => db::Error::TooMuch.into(),
         Refused::Busy => Error::Overloaded,
     }
-}
-
-fn filter(parameters: &Query) -> Result<(Page, ConversationFilter), Error> {
-    query(parameters, read_filter)
 }
 
 const TRANSCRIPT: Note = ("include_transcript", "With `transcript_segments`.", "false");

@@ -2,6 +2,7 @@
 
 use axum::{
     Json,
+    body::Bytes,
     extract::State,
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
@@ -140,11 +141,6 @@ pub(super) fn no_content() -> Error {
     )])
 }
 
-/// Where the newest job of a conversation is polled.
-pub(super) fn poll_route(id: &ConversationId) -> String {
-    format!("/v1/conversations/{}/finalization", id.as_str())
-}
-
 /// Admits with the user's own keys, or resumes the parked job that is there; whether a job was made.
 async fn finalize_with(
     key: SecretString,
@@ -186,11 +182,16 @@ pub(super) fn show(account: &Account, view: &ConversationView) -> Result<Respons
         conversation: shapes::conversation(view, true),
         messages: [],
     })?;
+    Ok(where_to_poll(body, &view.conversation.id))
+}
+
+/// An answer in JSON whose `Location` is where the newest job of a conversation is polled.
+pub(super) fn where_to_poll(body: Bytes, id: &ConversationId) -> Response {
     let mut response = ([(header::CONTENT_TYPE, tagged::JSON)], body).into_response();
-    if let Ok(location) = HeaderValue::from_str(&poll_route(&view.conversation.id)) {
+    if let Ok(location) = HeaderValue::from_str(&format!("/v1/conversations/{id}/finalization")) {
         response.headers_mut().insert(header::LOCATION, location);
     }
-    Ok(response)
+    response
 }
 
 /// Words for the optional body.

@@ -72,17 +72,16 @@ fn read_change(fields: &mut Fields<'_>) -> Option<UserChange> {
     let name = fields.nullable("name", Text::between(1, 100));
     let time_zone = fields.present("time_zone", Text::any());
     if time_zone.as_deref().is_some_and(|name| name.parse::<Tz>().is_err()) {
-        let _: Option<()> = fields.report.at("time_zone", |report| {
-            report.rule("time_zone must be the name of an IANA time zone, such as Europe/Berlin")
-        });
+        fields.refuse(
+            "time_zone",
+            "time_zone must be the name of an IANA time zone, such as Europe/Berlin",
+        );
     }
     let language = fields.present("language", Text::between(1, 35));
     let requires_byok = fields.present("requires_byok", Bool);
     let known = words::SummaryApp::in_request(Choice::of(APPS.map(|name| (name, name))));
     let apps = fields.present("apps", ListOf { item: known, min: 0, max: APPS.len() });
-    if !fields.has_any(&FIELDS) {
-        return fields.report.rule("at least one field must be provided");
-    }
+    fields.needs_any(&FIELDS)?;
     Some(UserChange {
         name,
         time_zone,

@@ -31,7 +31,7 @@ use crate::{
 /// What a 404 says is missing.
 pub(super) const KIND: &str = "App";
 /// Of a message (`docs/assistant.md`).
-const TEXT: Text = Text::between(1, 8_000).not_blank();
+const TEXT: Text = Text::between(1, 8_000).not_blank("the text must not be blank");
 const ID: Text = Text::between(1, 128);
 /// Between two signs of life of a stream.
 const QUIET: Duration = Duration::from_secs(15);
@@ -109,11 +109,7 @@ pub(super) fn read_thread(fields: &mut Fields<'_>) -> Option<Option<String>> {
 pub(super) fn read_message(fields: &mut Fields<'_>) -> Option<(String, Option<String>)> {
     let text = fields.required("text", TEXT);
     let id = fields.optional("id", ID);
-    let text = text?;
-    if text.trim().is_empty() {
-        return fields.report.at("text", |report| report.rule("the text must not be blank"));
-    }
-    Some((text, id))
+    Some((text?, id))
 }
 
 /// POST: a message, and the turn that answers it.

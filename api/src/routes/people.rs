@@ -107,9 +107,9 @@ async fn rename(
     Ids(id): Ids<String>,
     body: Body,
 ) -> Reply<shapes::Person> {
-    let name = object(body, |fields| match fields.has_any(&["name"]) {
-        true => name(fields),
-        false => fields.report.rule("at least one field must be provided"),
+    let name = object(body, |fields| {
+        fields.needs_any(&["name"])?;
+        name(fields)
     })?;
     let person =
         state.ledger.store().rename_person(&caller.user, &id, &name).await?.ok_or(Error::NotFound(KIND))?;
@@ -126,9 +126,5 @@ fn read_page(fields: &mut Fields<'_>) -> Option<Page> {
 }
 
 fn name(fields: &mut Fields<'_>) -> Option<String> {
-    let name = fields.required("name", Text::between(1, 100).not_blank())?;
-    if name.trim().is_empty() {
-        return fields.report.at("name", |report| report.rule("name must not be blank"));
-    }
-    Some(name)
+    fields.required("name", Text::between(1, 100).not_blank("name must not be blank"))
 }

@@ -9,7 +9,7 @@ use axum::{
     http::{StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
-use job::{Generation, JobId, Timestamp};
+use job::{Generation, JobId};
 use ledger::Delivered;
 use serde_json::{Value, json};
 
@@ -68,7 +68,7 @@ fn answer(delivered: Delivered) -> Response {
     match delivered {
         Delivered::Done => ok(json!({ "status": "done" })),
         Delivered::DeadLetter => ok(json!({ "status": "dead_letter" })),
-        Delivered::Retry(ready_at) => ok(json!({ "status": "retry", "ready_at": moment(ready_at) })),
+        Delivered::Retry(ready_at) => ok(json!({ "status": "retry", "ready_at": shapes::moment(ready_at) })),
         Delivered::Acked => ok(json!({ "status": "acked", "job_status": "completed" })),
         Delivered::Dropped(reason) => ok(json!({ "status": "dropped", "reason": reason })),
         Delivered::Leased(wait) => again(StatusCode::CONFLICT, "leased", seconds(wait)),
@@ -88,10 +88,6 @@ fn again(status: StatusCode, word: &'static str, seconds: u64) -> Response {
 /// Whole seconds, never too few: who comes too early is sent away again.
 fn seconds(wait: Duration) -> u64 {
     wait.as_secs() + 1
-}
-
-fn moment(at: Timestamp) -> Value {
-    json!(shapes::moment(at))
 }
 
 #[cfg(test)]

@@ -115,10 +115,7 @@ fn new_segment() -> Named<impl Take<Out = Segment>> {
 
 fn segment(fields: &mut Fields<'_>) -> Option<Segment> {
     let before = fields.report.len();
-    let text = fields.required("text", Text::any().not_blank());
-    if text.as_deref().is_some_and(|text| text.trim().is_empty()) {
-        let _: Option<()> = fields.report.at("text", |report| report.rule("text must not be blank"));
-    }
+    let text = fields.required("text", Text::any().not_blank("text must not be blank"));
     let start = fields.required("start", Float::between(0.0, LATEST_SECOND));
     let end = fields.required("end", Float::between(f64::MIN, LATEST_SECOND));
     let speaker = fields.optional("speaker", Text::label()).unwrap_or_else(|| "SPEAKER_00".to_owned());

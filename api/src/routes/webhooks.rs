@@ -212,9 +212,7 @@ fn read_change(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool) -> Opti
         enabled: fields.present("enabled", Bool),
         force: fields.optional("force", Bool).unwrap_or(false),
     };
-    if !fields.has_any(&["url", "events", "format", "enabled"]) {
-        return fields.report.rule("at least one field must be provided");
-    }
+    fields.needs_any(&["url", "events", "format", "enabled"])?;
     Some(change)
 }
 
@@ -255,8 +253,6 @@ fn once_each(mut events: Vec<EventKind>) -> Vec<EventKind> {
 
 pub(super) fn refuse_bad_url(fields: &mut Fields<'_>, url: Option<&str>, may_call: impl Fn(&str) -> bool) {
     if url.is_some_and(|url| !may_call(url)) {
-        let _: Option<()> = fields.report.at("url", |report| {
-            report.rule("url must be an https URL of a public address, without user and password")
-        });
+        fields.refuse("url", "url must be an https URL of a public address, without user and password");
     }
 }
