@@ -7,7 +7,6 @@ mod effective;
 mod limits;
 mod live;
 pub(crate) mod shards;
-mod shown;
 mod size;
 mod tasks;
 
@@ -27,7 +26,6 @@ pub(crate) use self::{
     limits::range,
     live::{LiveConfig, Switch},
     shards::ShardsConfig,
-    shown::shown,
     size::Size,
     tasks::TasksConfig,
 };

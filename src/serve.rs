@@ -135,7 +135,7 @@ pub(crate) async fn start(app: &Arc<App>, lifecycle: &Lifecycle) -> anyhow::Resu
     app.start_tasks(&tasks, lifecycle);
     app.start_live(&tasks, &front);
     app.start_chat(&tasks, &front);
-    model_servers::start(&app.shards, app.engines(), app.speech_engine(), &tasks, lifecycle);
+    model_servers::start(&app.shards, &app.engines, app.speech_engine(), &tasks, lifecycle);
     let (failed, failures) = unbounded_channel();
     for (ledger, worker) in app.shards.iter().zip(&readiness.workers) {
         let shard = ShardStart {

@@ -12,7 +12,7 @@ use anyhow::Context;
 use axum::Router;
 use compute::Pool;
 use ledger::{Ledger, Shards};
-use outside::{Caller, Guard, Sender, Vapid};
+use outside::{BrowserKeys, Caller, Guard, Sender, Vapid};
 use prometheus::Registry;
 use rand::Rng;
 use stages::Engines;
@@ -22,12 +22,11 @@ use worker::{ByokRuns, DeliveredRuns, Health, RunObserver, RunSlots, Tools, Work
 use self::{
     engines::{engine_ids, engines},
     live::LiveParts,
-    shapes::{Bodies, Categories, web_push},
+    shapes::{Bodies, Categories},
     tasks::TaskParts,
 };
 use crate::{
     app_servers::Servers,
-    assistant::AssistantEngines,
     chat_apps::ChatApps,
     config::{Config, Dispatch, Role},
     database::Addresses,
@@ -55,12 +54,11 @@ pub(crate) struct App {
     /// Calls apps' servers.
     caller: Caller,
     vapid: Option<Vapid>,
-    engines: Engines,
+    pub(crate) engines: Engines,
     live: LiveParts,
     tasks: TaskParts,
-    /// The turns of the assistant in this process.
-    pub(crate) chat: api::Chat,
-    assistant: AssistantEngines,
+    /// The assistant of this process, without the apps of its users.
+    assistant: api::ChatSettings,
     worker_metrics: worker::Metrics,
     reconciler_metrics: reconciler::Metrics,
     api_metrics: api::Metrics,
@@ -125,7 +123,6 @@ impl App {
             engines,
             live,
             tasks,
-            chat: api::Chat::new(),
             assistant,
             worker_metrics,
             reconciler_metrics,
@@ -165,14 +162,17 @@ impl App {
             vendor_sources: vendors,
             finalize_enabled: self.config.finalization_dispatch_mode != Dispatch::Inline,
             cors_origins: self.config.cors_origins.clone(),
-            web_push: self.vapid.as_ref().map(web_push),
+            web_push: self.vapid.as_ref().map(|vapid| api::WebPush {
+                public_key: vapid.public_key().to_owned(),
+                check_keys: Arc::new(|p256dh, auth| BrowserKeys::new(p256dh, auth).is_ok()),
+            }),
             keyed: Arc::new(Keyed(self.parts.iter().map(|parts| parts.keyed.clone()).collect())),
             categorize: Arc::new(Categories(Embedded::new())),
             app_servers: Arc::new(Servers(self.caller.clone())),
             apps: self.config.apps.mode(),
             follows_prompts: self.engines.apps.follows_prompts(),
             live: self.live.settings(&self.config),
-            chat: self.assistant.settings(&self.chat, self.chat_apps()),
+            chat: api::ChatSettings { apps: self.chat_apps(), ..self.assistant.clone() },
             engines: engine_ids(&self.engines),
             ..api::Settings::default()
         };
@@ -212,7 +212,7 @@ impl App {
     /// Starts what turns of the assistant need, in a process that takes requests.
     pub(crate) fn start_chat(&self, tasks: &TaskTracker, lifecycle: &Lifecycle) {
         if self.config.has(Role::Api) {
-            tasks.spawn(self.chat.clone().run(lifecycle.soft.clone(), lifecycle.hard.clone()));
+            tasks.spawn(self.assistant.chat.clone().run(lifecycle.soft.clone(), lifecycle.hard.clone()));
         }
     }
 

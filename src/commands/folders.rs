@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use ledger::Ledger;
 use operations::{IdKind, Operations};
-use rand::RngExt;
 use records::{FolderId, UserId};
 use serde_json::json;
 use store::{DeletedFolder, FolderChange, FolderView, NewFolder};
@@ -16,7 +15,7 @@ use super::{
     stdout::say,
     table::{self, Column, CommonArgs, id, number, print_json, text, word},
 };
-use crate::{exit::Exit, process::chance};
+use crate::{exit::Exit, process::new_id};
 
 /// A person's folders.
 #[derive(Args, Debug)]
@@ -183,9 +182,8 @@ fn tell(folder: &FolderView, as_json: bool) -> anyhow::Result<()> {
 
 impl Look {
     fn of_new(self, name: String) -> NewFolder {
-        let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid();
         NewFolder {
-            id: FolderId::new(id.to_string()),
+            id: FolderId::new(new_id().to_string()),
             name,
             description: self.description,
             color: self.color,

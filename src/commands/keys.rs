@@ -18,7 +18,10 @@ use super::{
     table::{self, Column, CommonArgs, id, print_json, text, word},
     times::{ago, time},
 };
-use crate::{exit::Exit, process::chance};
+use crate::{
+    exit::Exit,
+    process::{chance, new_id},
+};
 
 /// Developer keys.
 #[derive(Args, Debug)]
@@ -110,7 +113,7 @@ pub(crate) async fn store(
     scopes: &[api::keys::Scope],
     text: api::keys::NewKeyText,
 ) -> anyhow::Result<(String, SecretString)> {
-    let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string();
+    let id = new_id().to_string();
     let key = NewKey {
         id: id.clone(),
         name: name.to_owned(),

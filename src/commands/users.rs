@@ -21,7 +21,7 @@ use super::{
     stdout::say,
     table::{CommonArgs, print_json},
 };
-use crate::{exit::Exit, process::chance};
+use crate::{exit::Exit, process::new_id};
 
 /// People whose conversations are kept.
 #[derive(Args, Debug)]
@@ -94,7 +94,7 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
         Verb::Create { id, settings } => {
             let (id, operations) = match id {
                 Some(id) => common.operations_of_user(iter::once(UserId::new(id))).await?,
-                None => common.operations_of_user(iter::repeat_with(fresh_id).take(FRESH_IDS)).await?,
+                None => common.operations_of_user(iter::repeat_with(|| UserId::new(new_id().to_string())).take(FRESH_IDS)).await?,
             };
             if !create(&operations, &id, &settings.change(None)).await? {
                 return Err(Exit::Refused(format!("there is a person {id} already")).into());
@@ -159,11 +159,6 @@ impl Settings {
 
 /// So many ids are made until one falls into the shard of `--shard`: each does with a chance of one in 1,024 at least.
 const FRESH_IDS: usize = 1 << 16;
-
-fn fresh_id() -> UserId {
-    use rand::RngExt;
-    UserId::new(uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string())
-}
 
 fn time_zone(name: &str) -> Result<String, String> {
     name.parse::<chrono_tz::Tz>()

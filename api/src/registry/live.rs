@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashMap,
-    fmt,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -158,12 +157,6 @@ impl Drop for Seat {
                 seats.of_user.remove(&user);
             }
         }
-    }
-}
-
-impl fmt::Debug for Live {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Live").field("sessions", &self.0.seats.lock().taken).finish_non_exhaustive()
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the API must know of live sockets.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use speech::Engine;
 
@@ -47,14 +47,5 @@ impl Default for LiveSettings {
             page: false,
             process: "listen".to_owned(),
         }
-    }
-}
-
-impl fmt::Debug for LiveSettings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LiveSettings")
-            .field("sessions", &self.sessions)
-            .field("engine", &self.engine.name())
-            .finish_non_exhaustive()
     }
 }

@@ -23,7 +23,7 @@ use crate::{
     app_servers::Servers,
     config::Apps,
     exit::Exit,
-    process::{chance, install_crypto},
+    process::{chance, install_crypto, new_id},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -106,7 +106,7 @@ pub(super) async fn run(ledger: &Ledger, create: Create, as_json: bool) -> anyho
     if let Some(token) = token {
         fields.mcp_token = McpToken::Replace(token);
     }
-    let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string();
+    let id = new_id().to_string();
     let secret = outside::new_secret(chance().random());
     let new = NewApp { id, fields, manifest, secret };
     let made = ledger.store().create_app(&owner, &new).await?;

@@ -17,7 +17,10 @@ use super::{
     },
     find, unknown,
 };
-use crate::{exit::Exit, process::chance};
+use crate::{
+    exit::Exit,
+    process::{chance, new_id},
+};
 
 /// Keys of apps.
 #[derive(Args, Debug)]
@@ -70,7 +73,7 @@ pub(super) async fn run(common: &CommonArgs, keys: Keys) -> anyhow::Result<()> {
     match keys.verb {
         Verb::Create { label, .. } => {
             let text = api::keys::generate_app_key(chance().random(), operations.db().shard());
-            let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string();
+            let id = new_id().to_string();
             let key = NewAppKey { id, label, prefix: text.hint, sha256: text.sha256 };
             let made =
                 operations.store().create_app_key(&owner, &app, &key).await?.map_err(

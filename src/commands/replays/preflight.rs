@@ -4,7 +4,7 @@ use operations::{Operations, Pause, Workers};
 
 use crate::commands::stderr::note;
 use crate::{
-    commands::{outage, stdout::plain},
+    commands::{living::living, outage, stdout::plain},
     terminal::{PLAIN, YELLOW},
 };
 
@@ -24,9 +24,7 @@ pub(crate) async fn missing(operations: &Operations) -> Result<Vec<String>, db::
 
 /// What keeps them, in the order in which a job meets it.
 fn obstacles(workers: &Workers, pauses: &[Pause]) -> Vec<String> {
-    let living = || {
-        workers.processes.iter().filter(|view| view.alive && !view.process.stopping).map(|view| &view.process)
-    };
+    let living = || living(workers).map(|view| &view.process);
     let mut words = Vec::new();
     if !living().any(|process| process.roles.iter().any(|role| role == "reconciler")) {
         words.push(
