@@ -47,6 +47,11 @@ pub(super) fn absent(mut away: Vec<Absent>, part: &str) -> Option<String> {
     (!said.is_empty()).then(|| said.join(" "))
 }
 
+/// The user who is typed into a list's form, if one is.
+pub(super) fn user(typed: &str) -> Option<UserId> {
+    Some(typed.trim()).filter(|user| !user.is_empty()).map(UserId::new)
+}
+
 impl Console {
     /// All shards, by their numbers.
     pub(super) fn all(&self) -> Vec<Operations> {

@@ -17,12 +17,16 @@ use super::{
     fault::{Fault, Undone},
     live::live_page,
     page::Frame,
-    paging::{read_place, write_place},
+    paging::read_place,
+    shards::user,
     typed::Query,
     visitor::Visitor,
     words::{Moment, query},
 };
-use crate::{commands::times::age, lists};
+use crate::{
+    commands::{paging::cursor, times::age},
+    lists,
+};
 
 /// Rows of each table.
 const PAGE: i64 = 50;
@@ -115,8 +119,7 @@ live_page!(Page);
 
 /// The page as it is now.
 async fn page(console: &Console, frame: Frame, which: Which) -> Result<Page, Fault> {
-    let user = which.user.trim();
-    let user = (!user.is_empty()).then(|| UserId::new(user));
+    let user = user(&which.user);
     let reached = console.reached(user.as_ref()).await?;
     let (shards, now) = (&reached.shards, reached.now);
     let mut views = lists::endpoints::<db::Error>(shards, user.as_ref(), PAGE).await?;
@@ -124,7 +127,7 @@ async fn page(console: &Console, frame: Frame, which: Which) -> Result<Page, Fau
     let before = read_place(&which.before)?;
     let mut lost = lists::given_up::<db::Error>(shards, user.as_ref(), before.as_ref(), PAGE + 1).await?;
     let next = lost.cut(PAGE).map(|last| {
-        query(&[("user", &which.user), ("before", &write_place(last.finished_at, &last.delivery_id))])
+        query(&[("user", &which.user), ("before", &cursor(last.finished_at, &last.delivery_id))])
     });
     Ok(Page {
         frame,
