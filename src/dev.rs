@@ -91,7 +91,10 @@ async fn stay(
     let database = match private {
         // Quoted: a shell would take the question mark for a pattern.
         Some(private) => format!("{}\n          export DATABASE_URL='{}'", private.words(), private.url()),
-        None => config.database_url.as_deref().and_then(database::shown_url).unwrap_or_default() + ", as DATABASE_URL says",
+        None => {
+            config.database_url.as_deref().and_then(database::shown_url).unwrap_or_default()
+                + ", as DATABASE_URL says"
+        }
     };
     let addresses = match private {
         Some(private) => vec![private.options().into(); usize::from(config.shards.shards.max(1))],

@@ -118,11 +118,7 @@ pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
 }
 
 /// A folder that is meant, with its user and their shard.
-async fn place(
-    common: &CommonArgs,
-    user: String,
-    id: &str,
-) -> anyhow::Result<(Operations, UserId, String)> {
+async fn place(common: &CommonArgs, user: String, id: &str) -> anyhow::Result<(Operations, UserId, String)> {
     let (operations, user) = ids::place_user(common, user).await?;
     let id = ids::whole(&operations, IdKind::Folder, Some(&user), id).await?;
     Ok((operations, user, id))

@@ -43,8 +43,7 @@ pub(crate) async fn run(live: Live) -> anyhow::Result<ExitCode> {
     let mut found = lists::live::<anyhow::Error>(&shards, user.as_ref(), limit).await?;
     let next;
     (found.rows, next) = paging.page(found.rows)?;
-    let list =
-        List { name: "conversations", none: "no live conversations", columns: &COLUMNS, to_json, row };
+    let list = List { name: "conversations", none: "no live conversations", columns: &COLUMNS, to_json, row };
     list.print(&found, next.as_deref(), live.common.json)?;
     Ok(ExitCode::SUCCESS)
 }

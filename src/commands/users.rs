@@ -94,7 +94,10 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
         Verb::Create { id, settings } => {
             let (id, operations) = match id {
                 Some(id) => common.operations_of_user(iter::once(UserId::new(id))).await?,
-                None => common.operations_of_user(iter::repeat_with(|| UserId::new(new_id().to_string())).take(FRESH_IDS)).await?,
+                None => {
+                    let fresh = iter::repeat_with(|| UserId::new(new_id().to_string())).take(FRESH_IDS);
+                    common.operations_of_user(fresh).await?
+                }
             };
             if !create(&operations, &id, &settings.change(None)).await? {
                 return Err(Exit::Refused(format!("there is a person {id} already")).into());

@@ -51,7 +51,12 @@ pub(super) async fn ask(visitor: Visitor, Query(which): Query<Which>) -> Respons
 /// `POST /console/webhooks/try-now`. Batch by batch, so that no rows are locked for long.
 pub(super) async fn act(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let field = |name| acting.field(name).unwrap_or_default().to_owned();
-    let which = Which { user: field("user"), endpoint: field("endpoint"), delivery: field("delivery"), ..Which::default() };
+    let which = Which {
+        user: field("user"),
+        endpoint: field("endpoint"),
+        delivery: field("delivery"),
+        ..Which::default()
+    };
     let (user, action) = (UserId::new(&*which.user), acting.action()?);
     let operations = console.of_user(&user);
     let mut word = "unchanged";

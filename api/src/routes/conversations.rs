@@ -15,6 +15,7 @@ use crate::{
     Error, Scope,
     caller::Caller,
     endpoint::{Answer, CURSOR, Endpoint, takes},
+    error::Code,
     read::{
         Body, Bool, Choice, CommaSeparated, Fields, Named, Note, Page, Query, Text, cursor, date_range,
         object, page, query,
@@ -89,7 +90,7 @@ async fn list(
 fn too_long(refused: Refused) -> Error {
     match refused {
         Refused::TooLarge => db::Error::TooMuch.into(),
-        Refused::Busy => Error::Overloaded,
+        Refused::Busy => Error::Refused(Code::Overloaded),
     }
 }
 

@@ -13,6 +13,7 @@ use crate::{
     Error, Reply, Scope, Settings,
     caller::Caller,
     endpoint::{Answer, Endpoint, takes},
+    error::Code,
     ids::of_client_session,
     middleware::Creating,
     read::{Body, Bool, Choice, Fields, Moment, Note, Text, in_calendar, named, object},
@@ -103,7 +104,7 @@ async fn from_segments(
         new.id = ConversationId::new(of_client_session(caller.user.as_str(), session).to_string());
     }
     if new.deferred && !state.settings.finalize_enabled {
-        return Err(Error::FinalizationUnavailable);
+        return Err(Error::Refused(Code::FinalizationUnavailable));
     }
     create(&state, &caller, new, key).await
 }

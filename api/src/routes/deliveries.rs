@@ -97,7 +97,7 @@ async fn tested(
     let written = state.ledger.outbox().test_delivery(user, endpoint, id).await?;
     let written = written.map_err(|refusal| match refusal {
         TestRefusal::Missing => Error::NotFound(KIND),
-        TestRefusal::Disabled => Error::Conflict(Code::WebhookDisabled),
+        TestRefusal::Disabled => Error::Refused(Code::WebhookDisabled),
     })?;
     Ok(shapes::delivery(&written))
 }
@@ -136,7 +136,7 @@ async fn redeliver(
 ) -> Reply<shapes::Delivery> {
     match state.ledger.outbox().redeliver(&caller.user, &endpoint, &delivery).await? {
         Redelivery::Due(again) => Ok(Json(shapes::delivery(&again))),
-        Redelivery::UnderWay => Err(Error::Conflict(Code::DeliveryUnderWay)),
+        Redelivery::UnderWay => Err(Error::Refused(Code::DeliveryUnderWay)),
         Redelivery::Missing => {
             must_exist(&state, &caller.user, &endpoint).await?;
             Err(Error::NotFound("Delivery"))

@@ -93,7 +93,7 @@ pub(super) async fn admit(
     body: Body,
 ) -> Result<Response, Error> {
     if !state.settings.finalize_enabled {
-        return Err(Error::FinalizationUnavailable);
+        return Err(Error::Refused(Code::FinalizationUnavailable));
     }
     let key = byok::key_of(&headers)?;
     let context = optional_object(body, read_context)?.flatten();

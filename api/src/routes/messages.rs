@@ -23,6 +23,7 @@ use crate::{
     chat::{self, Begun, Message, Reply},
     completion::run_to_completion,
     endpoint::{Answer, Endpoint, takes},
+    error::Code,
     read::{Body, Fields, Int, Note, Query, Report, Take, Text, object, query},
     shapes,
     state::{AppState, Wait},
@@ -289,6 +290,6 @@ pub(super) async fn clear(
     let app_id = query(&parameters, read_thread)?;
     match state.ledger.store().clear_chat(&caller.user, chat::thread(app_id.as_deref())).await? {
         None => Ok(Json(shapes::SUCCESS)),
-        Some(seconds) => Err(Error::TurnRunning { retry_after: seconds.min(5) }),
+        Some(seconds) => Err(Error::Later(Code::TurnRunning, seconds.min(5))),
     }
 }

@@ -77,7 +77,7 @@ async fn send(
 ) -> Result<Response, Error> {
     let sent = object(body, read)?;
     if sent.aid != app.app_id || state.settings.apps == AppsMode::Off {
-        return Err(Error::MayNotWrite);
+        return Err(Error::Refused(Code::MayNotWrite));
     }
     let user = UserId::new(&sent.uid);
     let message = AppMessage {
@@ -96,8 +96,8 @@ async fn send(
             answer.headers_mut().insert(header::RETRY_AFTER, whole_seconds(hour).into());
             Ok(counted(answer, hour))
         }
-        Notified::NotInstalled => Err(Error::MayNotWrite),
-        Notified::NotEnabled => Err(Error::MessagesNotEnabled),
+        Notified::NotInstalled => Err(Error::Refused(Code::MayNotWrite)),
+        Notified::NotEnabled => Err(Error::Refused(Code::MessagesNotEnabled)),
     }
 }
 

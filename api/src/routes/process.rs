@@ -196,8 +196,8 @@ async fn reprocess_with(
 fn refusal(refusal: ReprocessRefusal) -> Error {
     match refusal {
         ReprocessRefusal::NoConversation => Error::NotFound(KIND),
-        ReprocessRefusal::NotFinished => Error::Conflict(Code::NotFinished),
-        ReprocessRefusal::KeysRequired => Error::Conflict(Code::KeysRequired),
+        ReprocessRefusal::NotFinished => Error::Refused(Code::NotFinished),
+        ReprocessRefusal::KeysRequired => Error::Refused(Code::KeysRequired),
         ReprocessRefusal::NoContent => no_content(),
     }
 }

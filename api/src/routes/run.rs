@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use crate::{
     Error, NotInvoker,
     endpoint::{Access, Endpoint},
+    error::Code,
     keys::bearer,
     read::{Body, Fields, StrictInt, Text, exact_object},
     shapes,
@@ -39,9 +40,9 @@ impl FromRequestParts<AppState> for Invoker {
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Error> {
         match state.settings.invokers.check(bearer(&parts.headers)).await {
             Ok(()) => Ok(Self),
-            Err(NotInvoker::NotAuthenticated) => Err(Error::NotAuthenticated),
-            Err(NotInvoker::Forbidden) => Err(Error::NotInvoker),
-            Err(NotInvoker::NoKeys) => Err(Error::NoVerificationKeys { retry_after: NO_KEYS_SECONDS }),
+            Err(NotInvoker::NotAuthenticated) => Err(Error::Refused(Code::NotAuthenticated)),
+            Err(NotInvoker::Forbidden) => Err(Error::Refused(Code::NotInvoker)),
+            Err(NotInvoker::NoKeys) => Err(Error::Later(Code::NoVerificationKeys, NO_KEYS_SECONDS)),
         }
     }
 }

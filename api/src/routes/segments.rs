@@ -77,7 +77,7 @@ async fn append(
     match state.ledger.store().append_segments(&caller.user, &id, &segments).await? {
         Ok(count) => Ok(Json(shapes::appended(&id, Status::InProgress, count))),
         Err(AppendRefusal::NoConversation) => Err(Error::NotFound(KIND)),
-        Err(AppendRefusal::NotInProgress) => Err(Error::Conflict(Code::NotInProgress)),
+        Err(AppendRefusal::NotInProgress) => Err(Error::Refused(Code::NotInProgress)),
         Err(AppendRefusal::TooLate) => {
             Err(Error::Invalid(vec![Problem::rule(vec!["body".into()], OUT_OF_CALENDAR)]))
         }

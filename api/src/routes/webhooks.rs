@@ -113,8 +113,8 @@ async fn create(Creating(state): Creating, caller: Caller, body: Body) -> Reply<
     };
     let stored = state.ledger.outbox().create_endpoint(&caller.user, &new).await?;
     let stored = stored.map_err(|refusal| match refusal {
-        EndpointRefusal::TooMany => Error::Conflict(Code::TooManyWebhooks),
-        EndpointRefusal::SameUrl => Error::Conflict(Code::WebhookExists),
+        EndpointRefusal::TooMany => Error::Refused(Code::TooManyWebhooks),
+        EndpointRefusal::SameUrl => Error::Refused(Code::WebhookExists),
     })?;
     Ok(Json(shapes::created_endpoint(&stored, new.secret.expose_secret())))
 }
@@ -185,7 +185,7 @@ async fn change(
     let changed = state.ledger.outbox().change_endpoint(&caller.user, &id, &change).await?;
     let changed = changed.map_err(|refusal| match refusal {
         EndpointChangeRefusal::Missing => Error::NotFound(KIND),
-        EndpointChangeRefusal::SameUrl => Error::Conflict(Code::WebhookExists),
+        EndpointChangeRefusal::SameUrl => Error::Refused(Code::WebhookExists),
     })?;
     Ok(Json(shapes::endpoint(&changed)))
 }
@@ -225,7 +225,7 @@ async fn delete(State(state): State<AppState>, caller: Caller, Ids(id): Ids<Stri
 /// A webhook that an app's installation made goes with the app, and is as the app says.
 async fn refuse_of_app(state: &AppState, caller: &Caller, id: &str) -> Result<(), Error> {
     match state.ledger.outbox().endpoint(&caller.user, id).await? {
-        Some(endpoint) if endpoint.app_id.is_some() => Err(Error::Conflict(Code::WebhookOfApp)),
+        Some(endpoint) if endpoint.app_id.is_some() => Err(Error::Refused(Code::WebhookOfApp)),
         _ => Ok(()),
     }
 }
