@@ -23,7 +23,6 @@ const KIND: &str = "Key";
 
 const ALL: &str = "/v1/apps/{app_id}/keys";
 
-/// The keys of an app.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::post(ALL, Scope::AppsWrite, create)

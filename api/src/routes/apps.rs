@@ -42,7 +42,6 @@ const OTHER_SERVER: &str =
 const ALL: &str = "/v1/apps";
 const ONE: &str = "/v1/apps/{app_id}";
 
-/// Apps, from their making to their installation.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     let which = || takes(read_app_id, &[("app_id", "Which app.", "")]);
     vec![
@@ -202,7 +201,6 @@ async fn create(Creating(state): Creating, caller: Caller, body: Body) -> Reply<
     Ok(Json(shapes::created_app(shape(&state, &caller.user, &made), new.secret.expose_secret())))
 }
 
-/// PATCH: at least one field. Whatever it changes, the manifest is fetched anew.
 async fn change(
     State(state): State<AppState>,
     caller: Caller,
@@ -224,7 +222,6 @@ async fn refresh(State(state): State<AppState>, caller: Caller, Ids(id): Ids<Str
     save(&state, &caller.user, &app, fields, Saved::Path).await
 }
 
-/// DELETE: the app and its keys. It is no longer installed for any user.
 async fn delete(State(state): State<AppState>, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
     let app = owned(&state, &caller.user, &id).await?;
     let deleted = state.ledger.store().delete_app(&caller.user, &app.id).await?;

@@ -22,7 +22,6 @@ const SECONDS: i64 = 5;
 
 const PATH: &str = "/v1/users/developer/webhook/audio_bytes";
 
-/// The audio webhook of a user.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::post(PATH, Scope::WebhooksWrite, set)
@@ -64,7 +63,6 @@ enum Asked {
     Disable,
 }
 
-/// POST: sets it, and enables it. The answer carries `secret` where it is a new one.
 async fn set(
     State(state): State<AppState>,
     caller: Caller,

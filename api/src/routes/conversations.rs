@@ -32,7 +32,6 @@ pub(super) const KIND: &str = "Conversation";
 const ALL: &str = "/v1/dev/user/conversations";
 const ONE: &str = "/v1/dev/user/conversations/{conversation_id}";
 
-/// What is done with conversations that exist.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::get(ALL, Scope::ConversationsRead, list)
@@ -68,7 +67,6 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-/// GET: a page of conversations, newest first; without a `status` of completed, not discarded ones.
 async fn list(
     State(state): State<AppState>,
     caller: Caller,

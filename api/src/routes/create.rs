@@ -24,7 +24,6 @@ use crate::{
 const WAITS: &str = "Answers when it is processed, or, when that takes longer than a while (25 seconds unless configured), \
     with the status `processing`; the work goes on, whatever becomes of the connection.";
 
-/// What creates conversations.
 pub(super) fn endpoints(settings: &Settings) -> Vec<Endpoint> {
     let id = ConversationId::new("");
     vec![

@@ -20,7 +20,6 @@ use crate::{
     state::AppState,
 };
 
-/// What was delivered to an endpoint, and delivering again.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::post("/v1/dev/user/webhooks/{endpoint_id}/test", Scope::WebhooksWrite, test)
@@ -128,7 +127,6 @@ fn read_page(fields: &mut Fields<'_>) -> Option<(Page, DeliveryPage)> {
 /// What may have become of a delivery.
 const STATUSES: [&str; 5] = ["pending", "sending", "delivered", "exhausted", "cancelled"];
 
-/// POST `…/deliveries/{delivery}/redeliver`: a finished delivery once more, under its own id.
 async fn redeliver(
     State(state): State<AppState>,
     caller: Caller,

@@ -43,7 +43,6 @@ const NOTES: Text = Text::between(0, 100_000);
 /// Where a meeting is joined: as long as an address that is called.
 const LINK: Text = Text::between(0, 2_048);
 
-/// Finalizing, and polling.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     let unavailable = "Durable dispatch is not configured (without `Retry-After`: repeating does not help), or the service is \
         unavailable for the moment. Nothing was changed.";
@@ -84,7 +83,6 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-/// POST `…/finalize`: answers as soon as the admission is committed. A repeat changes nothing.
 pub(super) async fn admit(
     Creating(state): Creating,
     caller: Caller,
@@ -245,7 +243,6 @@ fn participant(fields: &mut Fields<'_>) -> Option<Value> {
     }))
 }
 
-/// GET `…/finalization`: the newest revision's job.
 pub(super) async fn poll(
     State(state): State<AppState>,
     caller: Caller,

@@ -26,7 +26,6 @@ pub(super) const KIND: &str = "Key";
 
 const ALL: &str = "/v1/dev/keys";
 
-/// Creating, listing and revoking keys.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::get("/v1/dev/key", Access::AnyKey, own)

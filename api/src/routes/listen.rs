@@ -36,7 +36,6 @@ const READ_BUFFER: usize = 8 * 1024;
 /// How many names of the user's people a recognizer gets.
 const VOCABULARY: i64 = 100;
 
-/// The sockets: their addresses. Their frames are in `docs/live.md`.
 pub(super) fn endpoints(settings: &Settings) -> Vec<Endpoint> {
     let parameters = || takes(|fields| asks(fields, settings), PARAMETERS);
     let no_upgrade =

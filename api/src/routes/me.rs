@@ -25,7 +25,6 @@ const FIELDS: [&str; 5] = ["name", "time_zone", "language", "requires_byok", "ap
 
 const PATH: &str = "/v1/users/me";
 
-/// The user's settings.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::get(PATH, Scope::ProfileRead, show)

@@ -39,7 +39,6 @@ const QUIET: Duration = Duration::from_secs(15);
 
 const PATH: &str = "/v2/messages";
 
-/// Asking, and what was asked.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     let busy = || {
         Answer::refusal(409, "Right, but not now.", "A turn is already running in this chat")
@@ -113,7 +112,6 @@ pub(super) fn read_message(fields: &mut Fields<'_>) -> Option<(String, Option<St
     Some((text?, id))
 }
 
-/// POST: a message, and the turn that answers it.
 pub(super) async fn post(
     State(state): State<AppState>,
     caller: Caller,
@@ -242,7 +240,6 @@ pub(super) fn read_list(fields: &mut Fields<'_>) -> Option<Asked> {
     Some(Asked { app_id, limit, before })
 }
 
-/// GET: the newest messages of a chat, oldest first; `Link` leads to those before them.
 pub(super) async fn list(
     State(state): State<AppState>,
     caller: Caller,

@@ -29,7 +29,6 @@ const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const LEFT: HeaderName = HeaderName::from_static("ratelimit");
 const HOUR_SECONDS: u32 = 3_600;
 
-/// What apps write.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     let refused = "A key of another app, a user who has not installed it or does not exist, or an app that may not write.";
     vec![

@@ -25,7 +25,6 @@ const KIND: &str = "Person";
 const ALL: &str = "/v1/users/me/people";
 const ONE: &str = "/v1/users/me/people/{person_id}";
 
-/// Whom the user knows.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     let named = || takes(name, &[("name", "A name; not blank.", "")]);
     vec![

@@ -38,7 +38,6 @@ const IN_PROGRESS: &str = "Conversation in progress";
 /// How long a session of this process may take to store what was said.
 const FLUSH: Duration = Duration::from_secs(4);
 
-/// The original's own routes.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::post("/v1/conversations", Scope::ConversationsWrite, in_progress)

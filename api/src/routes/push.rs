@@ -22,7 +22,6 @@ const KIND: &str = "Push subscription";
 
 const ALL: &str = "/v1/users/me/push-subscriptions";
 
-/// Where the user is reminded.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     let no_web_push = || {
         let words = "The service sends no web push, or is unavailable for the moment.";

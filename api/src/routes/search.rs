@@ -14,7 +14,6 @@ use crate::{
     state::AppState,
 };
 
-/// The search.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::get("/v1/dev/user/search", Scope::ConversationsRead, search)

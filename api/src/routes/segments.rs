@@ -27,7 +27,6 @@ pub(super) const OUT_OF_CALENDAR: &str = "the conversation must lie within the y
 const SAYS: &str = "While a conversation is `in_progress` (created with `defer_processing`). It holds at most 10,000 \
     segments and 4 MiB of text. One that is not appended to for a day is finalized by itself.";
 
-/// Saying more in a conversation.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::post(
@@ -65,7 +64,6 @@ async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value,
     Ok(json!(shapes::appended(&id, view.conversation.status, count)))
 }
 
-/// POST `…/{id}/segments`: more words for a conversation that is still in progress.
 async fn append(
     Creating(state): Creating,
     caller: Caller,

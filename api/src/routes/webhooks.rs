@@ -28,7 +28,6 @@ pub(super) const KIND: &str = "Webhook";
 const ALL: &str = "/v1/dev/user/webhooks";
 const ONE: &str = "/v1/dev/user/webhooks/{endpoint_id}";
 
-/// Endpoints of the user and their secrets; what is delivered to them is in `deliveries.rs`.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::get(ALL, Scope::WebhooksRead, list)
