@@ -36,7 +36,7 @@ pub(crate) struct Place {
 
 impl Chat {
     /// No turns yet.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Arc::new(Inner {
             closed: CancellationToken::new(),
             stop: CancellationToken::new(),

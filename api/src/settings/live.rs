@@ -36,7 +36,7 @@ impl Default for LiveSettings {
         let none = speech::Settings { engine: speech::Choice::None, ..speech::Settings::default() };
         let engine = none.engine(Arc::new(speech::NoMeter), [0; 32]);
         Self {
-            live: Live::new(),
+            live: Live::default(),
             sessions: 1_000,
             sessions_per_user: 3,
             key_checked_every: Duration::from_secs(45),
