@@ -57,9 +57,6 @@ pub(crate) struct Alert {
 }
 
 /// Asks the database; `gauges` are what was read of it just now.
-///
-/// # Errors
-/// When it does not answer.
 pub(crate) async fn waiting(operations: &Operations, gauges: &Gauges) -> Result<Waiting, db::Error> {
     let backlog: Backlog = operations.backlog().await?;
     let endpoints = operations.endpoint_views(None, None, MOST_ENDPOINTS).await?;

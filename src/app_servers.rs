@@ -15,7 +15,6 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const SETUP_BYTES: usize = 16 * 1_024;
 
 /// Calls through `outside`.
-#[derive(Debug)]
 pub(crate) struct Servers(pub(crate) Caller);
 
 impl Servers {

@@ -3,7 +3,6 @@
 use records::UserId;
 
 /// The audio webhooks of this process, as its live sessions reach them.
-#[derive(Debug)]
 pub(crate) struct Audio(pub(crate) worker::AudioWebhooks);
 
 struct Tap(worker::AudioTap);

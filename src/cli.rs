@@ -178,9 +178,6 @@ fn subcommand(mut words: impl Iterator<Item = OsString>) -> Option<OsString> {
 }
 
 /// Parses the command line over the file's values.
-///
-/// # Errors
-/// When the words are wrong, the file cannot be read, or it names a setting that does not exist.
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
     let command = environment::without_empty(command());
     let file = config_file().map_or_else(|| Ok(toml::Table::new()), |path| read_file(&command, &path))?;

@@ -7,7 +7,6 @@ mod effective;
 mod limits;
 mod live;
 pub(crate) mod shards;
-mod shown;
 mod size;
 mod tasks;
 
@@ -27,7 +26,6 @@ pub(crate) use self::{
     limits::range,
     live::{LiveConfig, Switch},
     shards::ShardsConfig,
-    shown::shown,
     size::Size,
     tasks::TasksConfig,
 };
@@ -319,9 +317,6 @@ impl Config {
     }
 
     /// Who sends web push; `None` where no key is set.
-    ///
-    /// # Errors
-    /// When the key or the subject is invalid.
     pub(crate) fn vapid(&self) -> Result<Option<Vapid>, BadVapid> {
         let Some(key) = &self.vapid_private_key else { return Ok(None) };
         let subject = self.vapid_subject.as_deref().unwrap_or_default();
@@ -335,9 +330,6 @@ impl Config {
     }
 
     /// Who may come into the console.
-    ///
-    /// # Errors
-    /// When its settings cannot work.
     pub(crate) fn console_access(&self) -> Result<ConsoleAccess, ConsoleAccessError> {
         ConsoleAccess::new(&self.console_keys, self.console_user_header.as_deref(), &self.console_operators)
     }

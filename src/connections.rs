@@ -58,9 +58,6 @@ pub(crate) fn most_open_files() -> u64 {
 }
 
 /// Counts the connections for which there was no room.
-///
-/// # Errors
-/// When the registry has such a counter already.
 pub(crate) fn refusals(registry: &Registry) -> Result<IntCounterVec, prometheus::Error> {
     let refused = IntCounterVec::new(
         Opts::new(

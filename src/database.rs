@@ -55,9 +55,6 @@ pub(crate) type Addresses = Vec<Hosts>;
 
 /// Where each shard is, by their numbers, and the names of parameters that were left out. `urls` are the ranges of
 /// `LISTEN_SHARD_URLS`; without them all shards are in the database at `url`.
-///
-/// # Errors
-/// When a URL is missing or invalid, or the ranges do not name every shard once.
 pub(crate) fn shards(
     url: Option<&str>,
     count: u16,
@@ -209,11 +206,16 @@ pub(crate) fn display_address(hosts: &Hosts) -> String {
     format!("{user}@{}/{}", places.join(","), hosts.first().get_database().unwrap_or(user))
 }
 
+/// The address that a URL names, as [`display_address`] says it; `None` where it is invalid.
+pub(crate) fn shown_url(url: &str) -> Option<String> {
+    read_or(url).ok().map(|(hosts, _)| display_address(&hosts))
+}
+
 /// The ranges of `LISTEN_SHARD_URLS` with addresses in place of URLs; `None` where they cannot be read.
 pub(crate) fn display_ranges(urls: &str) -> Option<String> {
     let shown = parts(urls).into_iter().map(|part| {
         let (range, url) = part.split_once('=').filter(|(range, _)| numbers(range).is_some())?;
-        Some(format!("{}={}", range.trim(), display_address(&read_or(url).ok()?.0)))
+        Some(format!("{}={}", range.trim(), shown_url(url)?))
     });
     Some(shown.collect::<Option<Vec<_>>>()?.join(","))
 }
@@ -230,9 +232,6 @@ pub(crate) fn tell(ignored: &[String]) {
 }
 
 /// The same without a word in the log: where the database is, and the names of what was left out.
-///
-/// # Errors
-/// As [`hosts`].
 pub(crate) fn read(url: Option<&str>) -> anyhow::Result<(Hosts, Vec<String>)> {
     let Some(url) = url else {
         return Err(Exit::Usage(
@@ -303,6 +302,19 @@ mod tests {
             let (hosts, _) = read(Some(url)).unwrap();
             assert_eq!(hosts.first().get_username(), expected, "{url}");
         }
+    }
+
+    #[test]
+    fn database_url_is_shown_without_its_password() {
+        let of = shown_url;
+        let place = Some("ada@db.example:5433/listen".to_owned());
+        assert_eq!(of("postgresql://ada:secret@db.example:5433/listen?sslmode=require"), place);
+        assert_eq!(of("postgresql://ada@db.example:5433/listen?password=secret"), place);
+        let socket = "postgresql://ada:secret@localhost:5432/listen?host=/run/postgresql";
+        assert_eq!(of(socket).as_deref(), Some("ada@/run/postgresql:5432/listen"));
+        let list = "postgresql://ada:secret@h1:5432,h2/listen?target_session_attrs=read-write";
+        assert_eq!(of(list).as_deref(), Some("ada@h1:5432,h2:5432/listen"));
+        assert_eq!(of("mysql://ada:secret@localhost/listen"), None);
     }
 
     #[test]

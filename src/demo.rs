@@ -52,9 +52,6 @@ const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Runs the demo. Code 0: everything came out as promised; 1: something did not, and it says what. A signal ends it
 /// early, and its database goes all the same.
-///
-/// # Errors
-/// When the private database cannot be started, or a part of the service cannot.
 pub(super) async fn run(demo: Demo) -> anyhow::Result<ExitCode> {
     let begun = Instant::now();
     let mut interruption = Interruption::listen().context("listening for signals")?;

@@ -12,7 +12,7 @@ use secrecy::{ExposeSecret, SecretString};
 use self::kept::Kept;
 use crate::{
     commands::{migrate::bring_up_to_date, stdout::say, users},
-    config::{Config, Dispatch, Switch, console_access, shown},
+    config::{Config, Dispatch, Switch, console_access},
     database,
     embedded::Private,
     lifecycle::Lifecycle,
@@ -42,9 +42,6 @@ impl Dev {
 const PERSON: &str = "me";
 
 /// Runs everything in one process, in the durable mode, with loopback receivers allowed.
-///
-/// # Errors
-/// When the private database cannot be started or an address cannot be listened on.
 pub(super) async fn run(
     dev: Dev,
     lifecycle: Lifecycle,
@@ -94,7 +91,10 @@ async fn stay(
     let database = match private {
         // Quoted: a shell would take the question mark for a pattern.
         Some(private) => format!("{}\n          export DATABASE_URL='{}'", private.words(), private.url()),
-        None => shown(config.database_url.as_deref()).unwrap_or_default() + ", as DATABASE_URL says",
+        None => {
+            config.database_url.as_deref().and_then(database::shown_url).unwrap_or_default()
+                + ", as DATABASE_URL says"
+        }
     };
     let addresses = match private {
         Some(private) => vec![private.options().into(); usize::from(config.shards.shards.max(1))],

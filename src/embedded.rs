@@ -16,9 +16,6 @@ pub(crate) struct Private {
 
 impl Private {
     /// Joins or starts the private server and makes the database `name`, empty when `fresh`.
-    ///
-    /// # Errors
-    /// When there are no server programs to be had, or the server does not start.
     pub(crate) async fn start(name: &str, fresh: bool) -> anyhow::Result<Self> {
         let dir = default_dir("listen").context("choosing a directory for the private database")?;
         let cluster = Cluster { dir, durable: true, linger: Duration::from_secs(10) };
@@ -51,9 +48,6 @@ impl Private {
     }
 
     /// Drops the database: the demo leaves nothing behind.
-    ///
-    /// # Errors
-    /// When the server does not answer.
     pub(crate) async fn drop_database(self) -> anyhow::Result<()> {
         let Self { running, name, presence } = self;
         let mut connection = running.options().connect().await?;

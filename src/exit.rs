@@ -74,9 +74,6 @@ pub(crate) fn of_shard(error: anyhow::Error, shard: Shard) -> anyhow::Error {
 }
 
 /// Refuses settings that cannot work, all that is wrong with them at once.
-///
-/// # Errors
-/// When there is a problem.
 pub(crate) fn refuse(problems: &[String]) -> Result<(), Exit> {
     match problems {
         [] => Ok(()),

@@ -1,7 +1,5 @@
 //! Ties the keyed runs of `worker` to the port that `api` declares for them.
 
-use std::fmt;
-
 use job::{JobId, WorkerId, shard_of_user};
 use ledger::StoredJob;
 use records::UserId;
@@ -11,12 +9,6 @@ use secrecy::SecretString;
 pub(crate) struct Keyed(pub(crate) Vec<worker::ByokRuns>);
 
 struct Permit(worker::Reservation);
-
-impl fmt::Debug for Keyed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Keyed")
-    }
-}
 
 impl api::ByokRuns for Keyed {
     fn permit(&self, user: &UserId) -> Option<Box<dyn api::ByokPermit>> {

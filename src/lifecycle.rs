@@ -51,9 +51,6 @@ pub(crate) struct Interruption {
 
 impl Interruption {
     /// Listens for SIGTERM and SIGINT from now on.
-    ///
-    /// # Errors
-    /// When the signals cannot be listened for.
     pub(crate) fn listen() -> std::io::Result<Self> {
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }

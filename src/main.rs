@@ -9,7 +9,6 @@
 mod admin;
 mod alerts;
 mod app_servers;
-mod assistant;
 mod audio;
 mod chat_apps;
 mod cli;

@@ -30,9 +30,6 @@ pub(crate) type Absent = (u16, Absence);
 /// An error of one shard of several.
 pub(crate) trait ShardError: From<db::Error> + Send {
     /// Sees whether the shard's server is there, before anything is asked of it.
-    ///
-    /// # Errors
-    /// When it is not.
     fn reach(shard: &Operations) -> impl Future<Output = Result<(), Self>> + Send;
 
     /// Why the shard is absent from an answer that stands without it; `None`: the error is that of the whole answer.
@@ -52,9 +49,6 @@ pub(crate) struct Answers<T> {
 
 impl<T> Answers<T> {
     /// Whether all is said.
-    ///
-    /// # Errors
-    /// When a shard did not answer.
     pub(crate) fn complete(&self) -> anyhow::Result<()> {
         complete(&self.away)
     }
@@ -142,9 +136,6 @@ pub(crate) struct Merged<T> {
 
 impl<T> Merged<T> {
     /// As [`Answers::complete`], once the list was printed.
-    ///
-    /// # Errors
-    /// When a shard did not answer.
     pub(crate) fn complete(&self) -> anyhow::Result<()> {
         complete(&self.away)
     }
@@ -165,9 +156,6 @@ pub(crate) fn cut<T>(rows: &mut Vec<T>, limit: i64) -> Option<&T> {
 
 /// Reads a list of each shard and merges them by `order`, in which each of them is. A row has the same place wherever it is, so
 /// that a cursor is one of every shard.
-///
-/// # Errors
-/// As [`each`].
 pub(crate) async fn merged<T, E: ShardError, F: Future<Output = Result<Vec<T>, E>>>(
     shards: &[Operations],
     read: impl Fn(Operations) -> F,

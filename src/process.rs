@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use rand::{Rng, SeedableRng, rngs::StdRng};
+use rand::{Rng, RngExt, SeedableRng, rngs::StdRng};
+use uuid::Uuid;
 
 /// Chance comes in here, once per use.
 pub(crate) fn chance() -> StdRng {
@@ -11,6 +12,11 @@ pub(crate) fn chance() -> StdRng {
         reason = "randomness is read only here and passed on as an argument"
     )]
     StdRng::from_rng(&mut rand::rng())
+}
+
+/// An id that nothing has yet.
+pub(crate) fn new_id() -> Uuid {
+    uuid::Builder::from_random_bytes(chance().random()).into_uuid()
 }
 
 /// What this process is called, in leases and wherever it speaks of itself: the same as long as it lives.

@@ -30,9 +30,6 @@ const ASKING: Duration = Duration::from_secs(2);
 
 /// Refuses databases that hold another shard than the settings say, and addresses at which a shard would be made anew, empty,
 /// because it is in another one of the databases.
-///
-/// # Errors
-/// When there is one.
 pub(crate) async fn refuse_others(shards: &Shards) -> anyhow::Result<()> {
     let asked = shards.iter().map(|ledger| tokio::time::timeout(ASKING, ledger.db().found_shards()));
     let found: Vec<(Shard, Found)> = shards

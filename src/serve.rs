@@ -40,9 +40,6 @@ const LONGEST_ADMIN_ANSWER: Duration = Duration::from_secs(60);
 
 /// Runs the roles of this process. A database that is down at start is a matter of readiness: the process
 /// stays and recovers by itself.
-///
-/// # Errors
-/// When the configuration cannot work, an address cannot be listened on, or a part cannot be started.
 pub(crate) async fn run(
     config: Config,
     lifecycle: Lifecycle,
@@ -82,9 +79,6 @@ pub(crate) struct Service {
 
 /// Starts everything that the roles ask for: the listeners at once, and what works with a shard's database when its schema is
 /// there.
-///
-/// # Errors
-/// When an address cannot be listened on, or a part cannot be made.
 pub(crate) async fn start(app: &Arc<App>, lifecycle: &Lifecycle) -> anyhow::Result<Service> {
     // Before anything runs: a process that has no place to listen must leave no trace.
     let api = bind_public(&app.config)?;
@@ -141,7 +135,7 @@ pub(crate) async fn start(app: &Arc<App>, lifecycle: &Lifecycle) -> anyhow::Resu
     app.start_tasks(&tasks, lifecycle);
     app.start_live(&tasks, &front);
     app.start_chat(&tasks, &front);
-    model_servers::start(&app.shards, app.engines(), app.speech_engine(), &tasks, lifecycle);
+    model_servers::start(&app.shards, &app.engines, app.speech_engine(), &tasks, lifecycle);
     let (failed, failures) = unbounded_channel();
     for (ledger, worker) in app.shards.iter().zip(&readiness.workers) {
         let shard = ShardStart {
@@ -201,9 +195,6 @@ impl ShardStart {
 
 impl Service {
     /// Waits for the first signal, and then until everything has come to rest, or the second signal.
-    ///
-    /// # Errors
-    /// When it stopped because a part could not be started.
     pub(crate) async fn stopped(mut self, app: &App, lifecycle: &Lifecycle) -> anyhow::Result<()> {
         lifecycle.soft.cancelled().await;
         self.tasks.close();
@@ -234,9 +225,6 @@ impl Service {
 }
 
 /// Serves `router` on `addr` until `stop`. Answers the bound address.
-///
-/// # Errors
-/// When the address cannot be listened on.
 pub(crate) async fn listen(
     tasks: &TaskTracker,
     addr: SocketAddr,

@@ -19,9 +19,6 @@ pub(crate) struct SpeechMeter {
 
 impl SpeechMeter {
     /// Makes the counters, born at zero, and registers them.
-    ///
-    /// # Errors
-    /// When the registry has counters of these names already.
     pub(crate) fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
         let requests = IntCounterVec::new(
             Opts::new(

@@ -1,7 +1,5 @@
 //! Ties the task queue and the runs of what it delivers to the ports that `api` and `reconciler` declare for them.
 
-use std::fmt;
-
 use api::NotInvoker;
 use futures::future::{BoxFuture, FutureExt};
 use job::{Dispatch, Generation, JobId};
@@ -18,18 +16,6 @@ pub(crate) struct Deliveries(pub(crate) Vec<DeliveredRuns>);
 /// The task queue, as the reconciler asks it.
 #[derive(Debug)]
 pub(crate) struct ReconcilerQueue(pub(crate) TaskQueue);
-
-impl fmt::Debug for Invokers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Invokers")
-    }
-}
-
-impl fmt::Debug for Deliveries {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Deliveries")
-    }
-}
 
 impl api::Invokers for Invokers {
     fn check<'a>(&'a self, token: Option<&'a str>) -> BoxFuture<'a, Result<(), NotInvoker>> {

@@ -72,9 +72,6 @@ fn filter(words: &str) -> Result<String, String> {
 }
 
 /// Starts logging, and exporting traces where that is set.
-///
-/// # Errors
-/// When the settings of traces cannot work.
 pub(crate) fn start(
     logs: &Logs,
     default_log: &str,

@@ -13,7 +13,7 @@ use anyhow::Context;
 use axum::Router;
 use compute::Pool;
 use ledger::{Ledger, Shards};
-use outside::{Caller, Guard, Sender, Vapid};
+use outside::{BrowserKeys, Caller, Guard, Sender, Vapid};
 use prometheus::Registry;
 use rand::Rng;
 use stages::Engines;
@@ -24,12 +24,11 @@ use self::{
     engines::{engine_ids, engines},
     live::LiveParts,
     receivers::receivers,
-    shapes::{Bodies, Categories, web_push},
+    shapes::{Bodies, Categories},
     tasks::TaskParts,
 };
 use crate::{
     app_servers::Servers,
-    assistant::AssistantEngines,
     chat_apps::ChatApps,
     config::{Config, Dispatch, Role},
     database::Addresses,
@@ -57,12 +56,11 @@ pub(crate) struct App {
     /// Calls apps' servers.
     caller: Caller,
     vapid: Option<Vapid>,
-    engines: Engines,
+    pub(crate) engines: Engines,
     live: LiveParts,
     tasks: TaskParts,
-    /// The turns of the assistant in this process.
-    pub(crate) chat: api::Chat,
-    assistant: AssistantEngines,
+    /// The assistant of this process, without the apps of its users.
+    assistant: api::ChatSettings,
     worker_metrics: worker::Metrics,
     reconciler_metrics: reconciler::Metrics,
     api_metrics: api::Metrics,
@@ -77,9 +75,6 @@ struct ShardParts {
 
 impl App {
     /// Wires a process; nothing connects or listens yet. Of `addresses`, each is a shard's, by their numbers.
-    ///
-    /// # Errors
-    /// When the configuration cannot work; every problem is named at once.
     pub(crate) fn wire(config: Config, addresses: Addresses) -> anyhow::Result<Self> {
         exit::refuse(&config.problems())?;
         install_crypto();
@@ -130,7 +125,6 @@ impl App {
             engines,
             live,
             tasks,
-            chat: api::Chat::new(),
             assistant,
             worker_metrics,
             reconciler_metrics,
@@ -139,9 +133,6 @@ impl App {
     }
 
     /// Shows what becomes of spans: nothing at all, where traces are off.
-    ///
-    /// # Errors
-    /// When it is shown already.
     pub(crate) fn show_spans(&self, spans: Option<SpanCounts>) -> anyhow::Result<()> {
         let spans = spans.map_or_else(SpanCounts::new, Ok);
         spans.and_then(|spans| spans.register(&self.registry)).context("registering metrics")
@@ -173,14 +164,17 @@ impl App {
             vendor_sources: vendors,
             finalize_enabled: self.config.finalization_dispatch_mode != Dispatch::Inline,
             cors_origins: self.config.cors_origins.clone(),
-            web_push: self.vapid.as_ref().map(web_push),
+            web_push: self.vapid.as_ref().map(|vapid| api::WebPush {
+                public_key: vapid.public_key().to_owned(),
+                check_keys: Arc::new(|p256dh, auth| BrowserKeys::new(p256dh, auth).is_ok()),
+            }),
             keyed: Arc::new(Keyed(self.parts.iter().map(|parts| parts.keyed.clone()).collect())),
             categorize: Arc::new(Categories(Embedded::new())),
             app_servers: Arc::new(Servers(self.caller.clone())),
             apps: self.config.apps.mode(),
             follows_prompts: self.engines.apps.follows_prompts(),
             live: self.live.settings(&self.config),
-            chat: self.assistant.settings(&self.chat, self.chat_apps()),
+            chat: api::ChatSettings { apps: self.chat_apps(), ..self.assistant.clone() },
             engines: engine_ids(&self.engines),
             ..api::Settings::default()
         };
@@ -222,7 +216,7 @@ impl App {
     /// Starts what turns of the assistant need, in a process that takes requests.
     pub(crate) fn start_chat(&self, tasks: &TaskTracker, lifecycle: &Lifecycle) {
         if self.config.has(Role::Api) {
-            tasks.spawn(self.chat.clone().run(lifecycle.soft.clone(), lifecycle.hard.clone()));
+            tasks.spawn(self.assistant.chat.clone().run(lifecycle.soft.clone(), lifecycle.hard.clone()));
         }
     }
 
@@ -237,9 +231,6 @@ impl App {
 
     /// Starts what the roles ask for in a shard, apart from listeners and the worker: the lease watch (everybody who runs jobs
     /// or repairs them, the API's keyed runs included) and the round.
-    ///
-    /// # Errors
-    /// When the cron expression does not parse.
     pub(crate) fn start_repair(
         &self,
         ledger: &Ledger,
@@ -295,9 +286,6 @@ impl App {
     }
 
     /// Starts the worker of a shard, if this process has the role; its health is a matter of readiness.
-    ///
-    /// # Errors
-    /// When the outgoing client cannot be made.
     pub(crate) fn start_worker(
         &self,
         ledger: &Ledger,

@@ -1,7 +1,5 @@
 //! What the state asks of apps' servers. Tied to `outside` in `src/app_servers.rs`.
 
-use std::fmt;
-
 use apps::Manifest;
 use futures::future::{BoxFuture, ready};
 use records::UserId;
@@ -38,7 +36,7 @@ pub enum NoMcpTools {
 }
 
 /// Calls apps' servers when an app is saved or installed.
-pub trait AppServers: fmt::Debug + Send + Sync {
+pub trait AppServers: Send + Sync {
     /// What the server answers at `url`, on behalf of `user`.
     fn manifest<'a>(&'a self, user: &'a UserId, url: &'a str) -> BoxFuture<'a, Result<Vec<u8>, NoManifest>>;
 

@@ -1,12 +1,10 @@
 //! The port to users' servers that take raw audio: sessions hand it over here; who sends it, this crate cannot name. Tied to
 //! `worker` in `src/audio.rs`.
 
-use std::fmt::Debug;
-
 use records::UserId;
 
 /// Takes the raw audio of live sessions.
-pub trait AudioWebhooks: Debug + Send + Sync {
+pub trait AudioWebhooks: Send + Sync {
     /// Begins to take the audio of a session of `user`, whose mono samples come at `rate` a second.
     fn open(&self, user: &UserId, rate: u32) -> Box<dyn AudioTap>;
 }

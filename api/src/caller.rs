@@ -9,6 +9,7 @@ pub(crate) use app::AppCaller;
 
 use crate::{
     Error,
+    error::Code,
     keys::{Scope, hash_of, hash_of_presented},
     state::{Account, AppState, RateLimitHeaders},
 };
@@ -40,9 +41,9 @@ impl Caller {
     /// The caller of a live socket whose key came in its first message, with the look-up hash of the key.
     ///
     /// # Errors
-    /// [`Error::NotAuthenticated`], and as any request's.
+    /// [`Code::NotAuthenticated`], and as any request's.
     pub(crate) async fn of_token(token: &str, state: &AppState) -> Result<(Self, [u8; 32]), Error> {
-        let hash = hash_of_presented(token.trim()).ok_or(Error::NotAuthenticated)?;
+        let hash = hash_of_presented(token.trim()).ok_or(Error::Refused(Code::NotAuthenticated))?;
         Ok((Self::of_hash(&hash, state, None, Account::new(&state.budget)).await?, hash))
     }
 
@@ -53,7 +54,7 @@ impl Caller {
         account: Account,
     ) -> Result<Self, Error> {
         let asked = state.directory.ask(&state.ledger, state.ledger.store().key_owner(hash)).await?;
-        let owner = asked.ok_or(Error::NotAuthenticated)?;
+        let owner = asked.ok_or(Error::Refused(Code::NotAuthenticated))?;
         let counted = state.rate.admit(&owner.user_id);
         if let (Some(left), Some(told)) = (counted.left, told) {
             told.note(left);
@@ -73,7 +74,7 @@ impl FromRequestParts<AppState> for Caller {
         if let Some(known) = parts.extensions.get::<Self>() {
             return Ok(known.clone());
         }
-        let hash = hash_of(&parts.headers).ok_or(Error::NotAuthenticated)?;
+        let hash = hash_of(&parts.headers).ok_or(Error::Refused(Code::NotAuthenticated))?;
         let account =
             parts.extensions.get::<Account>().cloned().unwrap_or_else(|| Account::new(&state.budget));
         Self::of_hash(&hash, state, parts.extensions.get::<RateLimitHeaders>(), account).await

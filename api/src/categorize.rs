@@ -1,11 +1,9 @@
 //! What the API asks of the text engine.
 
-use std::fmt;
-
 use records::MemoryCategory;
 
 /// Finds the category of a memory that came without one. Tied to an engine in `src/wiring.rs`.
-pub trait Categorize: fmt::Debug + Send + Sync {
+pub trait Categorize: Send + Sync {
     /// What `content` is about. Called while a client waits: free and quick, never a model server.
     fn memory(&self, content: &str) -> MemoryCategory;
 }

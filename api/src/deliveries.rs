@@ -1,14 +1,12 @@
 //! The ports of the run route: who may deliver a job, and who runs it. Declared here, because deliveries come in here; implemented where
 //! tokens are verified and jobs are run, which this crate cannot name; tied together by the binary.
 
-use std::fmt::Debug;
-
 use futures::future::BoxFuture;
 use job::{Generation, JobId};
 use ledger::Delivered;
 
 /// The callers that may deliver jobs.
-pub trait Invokers: Debug + Send + Sync {
+pub trait Invokers: Send + Sync {
     /// Whether the bearer of `token` may.
     fn check<'a>(&'a self, token: Option<&'a str>) -> BoxFuture<'a, Result<(), NotInvoker>>;
 }
@@ -25,7 +23,7 @@ pub enum NotInvoker {
 }
 
 /// The runs of delivered jobs in this process.
-pub trait Deliveries: Debug + Send + Sync {
+pub trait Deliveries: Send + Sync {
     /// Claims and runs the dispatch (job, generation), and answers when the run has ended, or for too long has not. Goes on by itself when
     /// no client waits for the answer any more.
     fn deliver(&self, job: JobId, generation: Generation) -> BoxFuture<'_, Delivered>;

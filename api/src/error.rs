@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use axum::{
     Json,
-    http::{HeaderValue, header},
+    http::{HeaderName, HeaderValue, header},
     response::{IntoResponse, Response},
 };
 use records::{Budget, OverBudget};
@@ -25,115 +25,27 @@ pub(crate) type Reply<T> = Result<Json<T>, Error>;
 /// The documented statuses other than success.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// 401: no key, or none that is known, live and well formed.
-    #[error("not authenticated")]
-    NotAuthenticated,
+    /// Refused in the words of its code.
+    #[error("{0}")]
+    Refused(Code),
+    /// The same, with the whole seconds until asking again makes sense.
+    #[error("{0}")]
+    Later(Code, u64),
     /// 403: the key lacks a scope.
     #[error("missing scope {0}")]
     Forbidden(Scope),
-    /// 403: a good identity token of another identity than the configured invoker's.
-    #[error("not the invoker")]
-    NotInvoker,
-    /// 503: the keys that verify identity tokens could not be fetched yet.
-    #[error("no verification keys")]
-    NoVerificationKeys {
-        /// Whole seconds until asking again makes sense.
-        retry_after: u64,
-    },
-    /// 403: only the owner of an app may do this.
-    #[error("not the owner")]
-    NotOwner,
     /// 403: the operator has switched apps off, or those of others.
     #[error("apps are not allowed here")]
     AppsNotAllowed(&'static str),
-    /// 403: the app may not write to this user. The same for a key of another app, a user who has not installed the app, and a
-    /// user who does not exist: an app finds out nothing about users.
-    #[error("the app may not write to this user")]
-    MayNotWrite,
-    /// 403: the app's manifest does not enable messages.
-    #[error("messages are not enabled")]
-    MessagesNotEnabled,
-    /// 400: the user has not finished the app's own setup.
-    #[error("setup is not completed")]
-    SetupNotCompleted,
-    /// 403: a live socket names another user than the key's.
-    #[error("another user")]
-    OtherUser,
-    /// 426: a live socket's address was asked for without an upgrade.
-    #[error("no upgrade")]
-    NoUpgrade,
-    /// 429: the user has as many live sockets as one may.
-    #[error("the user has too many live sockets")]
-    TooManySockets,
-    /// 429: other searches of the user took the turns of this one.
-    #[error("the user searches too often at once")]
-    TooManySearches,
-    /// 503: the process has as many live sockets as it may, or is stopping.
-    #[error("no room for a live socket")]
-    NoSocketFree,
-    /// 409: a turn of the assistant is running in the chat.
-    #[error("a turn is running")]
-    TurnRunning {
-        /// Whole seconds until asking again makes sense.
-        retry_after: u64,
-    },
-    /// 503: the process runs as many turns as it may, or is stopping.
-    #[error("no room for a turn")]
-    NoTurnFree,
-    /// 422: every failing field.
-    #[error("invalid request")]
-    Invalid(Vec<Problem>),
-    /// 400: the body is not UTF-8, or broke off.
-    #[error("unreadable body")]
-    UnreadableBody,
-    /// 408: the body has not arrived in time. The connection is closed, because its rest is not read.
-    #[error("slow body")]
-    TooSlow,
     /// 404: the user has no such thing; names the kind of thing.
     #[error("{0} not found")]
     NotFound(&'static str),
-    /// 404: no such path.
-    #[error("unknown path")]
-    UnknownPath,
-    /// 405; the router adds `Allow`.
-    #[error("method not allowed")]
-    MethodNotAllowed,
-    /// 409: right, but not now.
-    #[error("conflict")]
-    Conflict(Code),
-    /// 409: a request of the same name has not been answered yet.
-    #[error("still running")]
-    StillRunning {
-        /// Whole seconds until asking again makes sense.
-        retry_after: u64,
-    },
-    /// 413: over 4 MiB.
-    #[error("body too large")]
-    TooLarge,
-    /// 429: the key's bucket is empty. The middleware adds the RateLimit fields, as to every answer to a key.
-    #[error("rate limit reached")]
-    TooManyRequests {
-        /// Whole seconds until the next request is let in.
-        retry_after: u64,
-    },
-    /// 503: durable dispatch is not configured; nothing was changed.
-    #[error("finalization is not configured")]
-    FinalizationUnavailable,
-    /// 503: the operator has set no key for web push; nothing was changed.
-    #[error("web push is not configured")]
-    WebPushUnavailable,
-    /// 503: nothing was heard of the work in time. It may have been done.
-    #[error("no answer was found in time")]
-    NoAnswer,
-    /// 503: request bodies and unsent answers hold all the memory that they may, or all that this user may.
-    #[error("too much memory is held")]
-    Overloaded,
+    /// 422: every failing field.
+    #[error("invalid request")]
+    Invalid(Vec<Problem>),
     /// 500: an answer that cannot be written as JSON.
     #[error("an answer cannot be written")]
     Unwritable,
-    /// 503: too many jobs wait in this process for a run with their users' keys; nothing was changed.
-    #[error("too many keyed runs wait")]
-    ByokRunsFull,
     /// 503 when it may pass, else 500.
     #[error(transparent)]
     Ledger(#[from] db::Error),
@@ -154,64 +66,38 @@ const UNCONFIGURED_SECONDS: u64 = 60;
 
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
-        let code = match self {
-            Self::NotAuthenticated => {
-                let mut response = refusal(Code::NotAuthenticated);
-                response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-                return response;
-            }
+        match self {
+            Self::Refused(code) => refusal(code),
+            Self::Later(code, seconds) => later(refusal(code), seconds),
             Self::Forbidden(scope) => {
-                return detailed(Code::MissingScope, format!("Missing required scope: {scope}"));
+                detailed(Code::MissingScope, format!("Missing required scope: {scope}"))
             }
-            Self::NoVerificationKeys { retry_after } => {
-                return later(refusal(Code::NoVerificationKeys), retry_after);
-            }
-            Self::AppsNotAllowed(why) => return detailed(Code::AppsNotAllowed, why),
-            Self::NoUpgrade => {
-                let mut response = refusal(Code::NoUpgrade);
-                response.headers_mut().insert(header::UPGRADE, HeaderValue::from_static("websocket"));
-                return response;
-            }
-            Self::TooManySockets => return later(refusal(Code::TooManySockets), SOCKET_SECONDS),
-            Self::TooManySearches => return later(refusal(Code::TooManySearches), PASSING_SECONDS),
-            Self::NoSocketFree => return later(refusal(Code::NoSocketFree), SOCKET_SECONDS),
-            Self::TurnRunning { retry_after } => return later(refusal(Code::TurnRunning), retry_after),
-            Self::NoTurnFree => return later(refusal(Code::NoTurnFree), PASSING_SECONDS),
-            Self::Invalid(problems) => return invalid(Code::Invalid, &problems),
-            Self::TooSlow => {
-                let mut response = refusal(Code::TooSlow);
-                response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-                return response;
-            }
-            Self::NotFound(kind) => return detailed(Code::NotFound, format!("{kind} not found")),
-            Self::StillRunning { retry_after } => return still_running(retry_after),
-            Self::TooManyRequests { retry_after } => {
-                return later(refusal(Code::TooManyRequests), retry_after);
-            }
-            Self::WebPushUnavailable => {
-                return later(refusal(Code::WebPushUnavailable), UNCONFIGURED_SECONDS);
-            }
-            Self::NoAnswer => return unavailable(),
-            Self::Overloaded => return later(refusal(Code::Overloaded), PASSING_SECONDS),
-            Self::Unwritable => return internal(),
-            Self::ByokRunsFull => return later(refusal(Code::ByokRunsFull), FULL_SECONDS),
-            Self::Ledger(error) => return broken(error),
-            // Repeating never helps: there is no Retry-After.
-            Self::FinalizationUnavailable => Code::FinalizationUnavailable,
-            Self::NotInvoker => Code::NotInvoker,
-            Self::NotOwner => Code::NotOwner,
-            Self::MayNotWrite => Code::MayNotWrite,
-            Self::MessagesNotEnabled => Code::MessagesNotEnabled,
-            Self::SetupNotCompleted => Code::SetupNotCompleted,
-            Self::OtherUser => Code::OtherUser,
-            Self::UnreadableBody => Code::UnreadableBody,
-            Self::UnknownPath => Code::UnknownPath,
-            Self::MethodNotAllowed => Code::MethodNotAllowed,
-            Self::Conflict(code) => code,
-            Self::TooLarge => Code::TooLarge,
-        };
-        refusal(code)
+            Self::AppsNotAllowed(why) => detailed(Code::AppsNotAllowed, why),
+            Self::NotFound(kind) => detailed(Code::NotFound, format!("{kind} not found")),
+            Self::Invalid(problems) => invalid(Code::Invalid, &problems),
+            Self::Unwritable => internal(),
+            Self::Ledger(error) => broken(error),
+        }
     }
+}
+
+/// The header that always comes with a refusal.
+fn header_of(code: Code) -> Option<(HeaderName, HeaderValue)> {
+    let seconds = match code {
+        Code::NotAuthenticated => {
+            return Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
+        }
+        Code::NoUpgrade => return Some((header::UPGRADE, HeaderValue::from_static("websocket"))),
+        // The rest of the body is not read.
+        Code::TooSlow => return Some((header::CONNECTION, HeaderValue::from_static("close"))),
+        Code::Unavailable | Code::Overloaded | Code::NoTurnFree | Code::TooManySearches => PASSING_SECONDS,
+        Code::TooManySockets | Code::NoSocketFree => SOCKET_SECONDS,
+        Code::ByokRunsFull => FULL_SECONDS,
+        Code::WebPushUnavailable => UNCONFIGURED_SECONDS,
+        // Of what only an operator changes, repeating never helps.
+        _ => return None,
+    };
+    Some((header::RETRY_AFTER, seconds.into()))
 }
 
 /// A refusal on its way to the middleware, which knows the request's id and writes it into the body.
@@ -241,7 +127,9 @@ pub(crate) fn example(status: u16, detail: &str) -> Value {
 
 /// A refusal whose words are always the same.
 pub(crate) fn refusal(code: Code) -> Response {
-    detailed(code, code.detail())
+    let mut response = detailed(code, code.detail());
+    response.headers_mut().extend(header_of(code));
+    response
 }
 
 /// A refusal that says what it is about.
@@ -274,14 +162,6 @@ fn invalid(code: Code, problems: &[Problem]) -> Response {
 fn later(mut response: Response, seconds: u64) -> Response {
     response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     response
-}
-
-fn still_running(retry_after: u64) -> Response {
-    later(refusal(Code::StillRunning), retry_after)
-}
-
-fn unavailable() -> Response {
-    later(refusal(Code::Unavailable), PASSING_SECONDS)
 }
 
 /// A page whose transcripts are longer than one answer may be.
@@ -324,17 +204,17 @@ fn over_budget(over: OverBudget) -> Response {
 
 fn broken(error: db::Error) -> Response {
     match error {
-        db::Error::Repeated => return still_running(PASSING_SECONDS),
+        db::Error::Repeated => return later(refusal(Code::StillRunning), PASSING_SECONDS),
         db::Error::OverBudget(over) => return over_budget(over),
         db::Error::TooMuch => return Error::Invalid(vec![too_much()]).into_response(),
         // As of a key that was revoked a moment earlier.
-        db::Error::UserDeleted => return Error::NotAuthenticated.into_response(),
+        db::Error::UserDeleted => return refusal(Code::NotAuthenticated),
         _ => (),
     }
     // Before `listen migrate` was run nothing is broken: readiness says so, and it passes.
     let is_passing = error.is_passing() || error.trouble() == Some(db::Trouble::Schema);
     let mut response = match is_passing {
-        true => unavailable(),
+        true => refusal(Code::Unavailable),
         false => internal(),
     };
     response.extensions_mut().insert(Cause(Arc::new(error)));

@@ -2,8 +2,6 @@
 //! because requests bring the keys; it is implemented where jobs are run, which this crate cannot name; the binary ties
 //! them together.
 
-use std::fmt::Debug;
-
 use job::{JobId, WorkerId};
 use ledger::{Ledger, LiveAdmission, StoredJob};
 use records::UserId;
@@ -12,7 +10,7 @@ use secrecy::SecretString;
 use crate::{Error, completion::run_to_completion};
 
 /// The keyed runs of this process.
-pub trait ByokRuns: Debug + Send + Sync {
+pub trait ByokRuns: Send + Sync {
     /// A place for one more job of `user`'s, kept until it is used or dropped; `None` when too many wait.
     fn permit(&self, user: &UserId) -> Option<Box<dyn ByokPermit>>;
 }

@@ -3,7 +3,7 @@
 mod chat;
 mod live;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use records::Source;
 
@@ -14,7 +14,7 @@ pub use chat::{ChatApps, ChatSettings, EngineWithKey, NoChatApps, UserApps};
 pub use live::LiveSettings;
 
 /// The settings of the API role.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Settings {
     /// How long a create waits for its job (`LISTEN_CREATE_WAIT_SECONDS`, below 55 s).
     pub create_wait: Duration,
@@ -121,9 +121,3 @@ pub struct WebPush {
 
 /// See [`WebPush::check_keys`].
 pub type CheckKeys = Arc<dyn Fn(&str, &str) -> bool + Send + Sync>;
-
-impl fmt::Debug for WebPush {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WebPush").field("public_key", &self.public_key).finish_non_exhaustive()
-    }
-}

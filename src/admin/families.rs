@@ -30,9 +30,6 @@ pub(super) struct Process {
 }
 
 /// The families of one scrape. Without a reading of the database only what the process knows by itself is there.
-///
-/// # Errors
-/// When two of them have the same name.
 pub(super) fn families(reading: Option<&Reading>, process: Process) -> Result<Vec<MetricFamily>, Error> {
     let scrape = Scrape { registry: Registry::new() };
     scrape.gauge(

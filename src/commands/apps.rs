@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use operations::{IdKind, Operations, OperatorApp};
-use records::UserId;
+use records::{Timestamp, UserId};
 use serde_json::{Value, json};
 use store::InstallRefusal;
 
@@ -17,7 +17,7 @@ use super::{
     paging::{Paging, cursor},
     stderr::note,
     stdout::say,
-    table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
+    table::{self, Column, CommonArgs, List, field, id, number, print_json, text, word},
     times::{ago, time},
 };
 use crate::{exit::Exit, lists};
@@ -82,50 +82,33 @@ enum Verb {
     },
 }
 
-/// Runs one verb.
-///
-/// # Errors
-/// When the database does not answer, there is no such user or app, or it cannot be done.
 pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
-    let as_json = apps.common.json;
-    let operations = match &apps.verb {
-        Verb::List { user, paging } => {
-            let (shards, user) = ids::shards_and_user(&apps.common, user.as_deref()).await?;
-            list(&shards, user.as_ref(), paging, as_json).await?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        Verb::Install { user, .. } | Verb::Uninstall { user, .. } => {
-            ids::place(&apps.common, IdKind::User, user).await?
-        }
-        Verb::Create(create) => ids::place(&apps.common, IdKind::User, &create.user).await?,
-        Verb::Keys(keys) => ids::place(&apps.common, IdKind::App, keys.app()).await?,
-        Verb::Show { id } | Verb::SwitchOff { id, .. } | Verb::SwitchOn { id, .. } => {
-            ids::place(&apps.common, IdKind::App, id).await?
-        }
-    };
+    let (common, as_json) = (&apps.common, apps.common.json);
     match apps.verb {
-        // It was printed above.
-        Verb::List { .. } => {}
-        Verb::Show { id } => show(&find(&operations, &id).await?, as_json)?,
-        Verb::Create(create) => create::run(&operations, *create, as_json).await?,
+        Verb::List { user, paging } => {
+            let (shards, user) = ids::shards_and_user(common, user.as_deref()).await?;
+            list(&shards, user.as_ref(), &paging, as_json).await
+        }
+        Verb::Show { id } => {
+            let (operations, id) = ids::find(common, IdKind::App, &id).await?;
+            show(&find(&operations, &id).await?, as_json)
+        }
+        Verb::Create(create) => {
+            let operations = ids::place(common, IdKind::User, &create.user).await?;
+            create::run(&operations, *create, as_json).await
+        }
         Verb::Install { user, id } => {
-            install(&operations, &UserId::new(user), &whole(&operations, &id).await?, as_json).await?
+            let (operations, user) = ids::place_user(common, user).await?;
+            install(&operations, &user, &whole(&operations, &id).await?, as_json).await
         }
         Verb::Uninstall { user, id } => {
-            uninstall(&operations, &UserId::new(user), &whole(&operations, &id).await?, as_json).await?
+            let (operations, user) = ids::place_user(common, user).await?;
+            uninstall(&operations, &user, &whole(&operations, &id).await?, as_json).await
         }
-        Verb::Keys(keys) => keys::run(&operations, keys, as_json).await?,
-        Verb::SwitchOff { id, cause } => {
-            let id = whole(&operations, &id).await?;
-            let done = operations.switch_app(&id, false, &cause.action()).await?;
-            switched(&operations, &id, done, "off", as_json).await?;
-        }
-        Verb::SwitchOn { id, cause } => {
-            let id = whole(&operations, &id).await?;
-            let done = operations.switch_app(&id, true, &cause.action()).await?;
-            switched(&operations, &id, done, "on", as_json).await?;
-        }
-    }
+        Verb::Keys(keys) => keys::run(common, keys).await,
+        Verb::SwitchOff { id, cause } => switch(common, &id, false, &cause).await,
+        Verb::SwitchOn { id, cause } => switch(common, &id, true, &cause).await,
+    }?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -138,30 +121,20 @@ async fn list(
     let before = paging.position()?;
     let mut found = lists::apps::<anyhow::Error>(shards, user, before.as_ref(), paging.limit + 1).await?;
     let next = found.cut(paging.limit).map(|app| cursor(app.created_at, &app.id));
-    if as_json {
-        table::print_page("apps", found.rows.iter().map(to_json).collect(), next.as_deref())?;
-        return found.complete();
-    }
-    if found.rows.is_empty() {
-        note!("there are no apps");
-        return found.complete();
-    }
-    let now = found.now;
-    let rows = std::mem::take(&mut found.rows).into_iter().map(|app| {
-        let state = state(&app);
-        vec![
-            app.id,
-            app.owner,
-            app.name,
-            app.visibility,
-            state,
-            app.failing_since.map(|since| ago(since, now)).unwrap_or_default(),
-            app.installs.to_string(),
-        ]
-    });
-    table::print(&COLUMNS, rows.collect())?;
-    table::say_next(next.as_deref());
-    found.complete()
+    let list = List { name: "apps", none: "there are no apps", columns: &COLUMNS, to_json, row };
+    list.print(&found, next.as_deref(), as_json)
+}
+
+fn row(app: &OperatorApp, now: Timestamp) -> Vec<String> {
+    vec![
+        app.id.clone(),
+        app.owner.clone(),
+        app.name.clone(),
+        app.visibility.clone(),
+        state(app),
+        app.failing_since.map(|since| ago(since, now)).unwrap_or_default(),
+        app.installs.to_string(),
+    ]
 }
 
 /// Which app, what its owner called it, and how it is.
@@ -179,13 +152,8 @@ pub(crate) const COLUMNS: [Column; 7] = [
 pub(crate) const TOOLS: [Column; 4] =
     [word("tool", 0), word("method", 2), text("host", 1), text("parameters", 3)];
 
-/// An app by its id.
-///
-/// # Errors
-/// When no app has this id.
 async fn find(operations: &Operations, id: &str) -> anyhow::Result<OperatorApp> {
-    let id = whole(operations, id).await?;
-    operations.operator_apps(None, Some(&id), None, 1).await?.pop().ok_or_else(|| unknown(&id).into())
+    operations.operator_apps(None, Some(id), None, 1).await?.pop().ok_or_else(|| unknown(id).into())
 }
 
 async fn whole(operations: &Operations, id: &str) -> anyhow::Result<String> {
@@ -250,27 +218,22 @@ async fn uninstall(operations: &Operations, user: &UserId, id: &str, as_json: bo
     }
 }
 
-/// The webhooks of the app's users follow: no delivery is sent while it is off.
-async fn switched(
-    operations: &Operations,
-    id: &str,
-    done: bool,
-    to: &str,
-    as_json: bool,
-) -> anyhow::Result<()> {
-    if !done {
-        return Err(unknown(id).into());
+async fn switch(common: &CommonArgs, id: &str, is_on: bool, cause: &Cause) -> anyhow::Result<()> {
+    let (operations, id) = ids::find(common, IdKind::App, id).await?;
+    if !operations.switch_app(&id, is_on, &cause.action()).await? {
+        return Err(unknown(&id).into());
     }
-    if let Err(error) = operations.store().follow_apps(Some(id)).await {
+    // The webhooks of its users follow: no delivery is sent while it is off.
+    if let Err(error) = operations.store().follow_apps(Some(&id)).await {
         // The app is switched all the same.
         note!("the webhooks of its users follow with the next repair pass: {error}");
     }
-    match as_json {
-        true => print_json(&json!({ "app": id, "switched": to })),
-        false if to == "on" => {
+    match (common.json, is_on) {
+        (true, is_on) => print_json(&json!({ "app": id, "switched": if is_on { "on" } else { "off" } })),
+        (false, true) => {
             say!("{id} is switched on; users who get its conversations' webhook install it again")
         }
-        false => say!("{id} is switched {to}"),
+        (false, false) => say!("{id} is switched off"),
     }
 }
 

@@ -4,15 +4,15 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use operations::{ACTIONS, ActionFilter, ActionView, IdKind, action_name, actions_named};
+use records::Timestamp;
 
 use super::{
     ids,
     jobs::show::action_json,
     paging::{Paging, cursor},
-    table::{self, Column, CommonArgs, id, text, word},
+    table::{Column, CommonArgs, List, id, text, word},
     times::ago,
 };
-use crate::commands::stderr::note;
 use crate::{exit::Exit, lists};
 
 /// Who did what to jobs, queues, replays and webhooks, and why.
@@ -44,17 +44,12 @@ enum Verb {
     },
 }
 
-/// Runs one verb.
-///
-/// # Errors
-/// When the database does not answer, or there is no such job.
 pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
     let Verb::List { operator, action, job, paging } = audit.verb;
     let (shards, job) = match job {
         None => (audit.common.chosen()?, None),
         Some(id) => {
-            let operations = ids::place(&audit.common, IdKind::Job, &id).await?;
-            let id = ids::whole(&operations, IdKind::Job, None, &id).await?;
+            let (operations, id) = ids::find(&audit.common, IdKind::Job, &id).await?;
             let view = operations.job(&job::JobId::from_text(id.clone())).await?;
             let view = view.ok_or_else(|| Exit::NotFound(format!("there is no job {id}")))?;
             (vec![operations], Some((view.stored.user_id, view.stored.job.id)))
@@ -68,31 +63,23 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
         limit: paging.limit + 1,
         ..ActionFilter::default()
     };
-    let mut all = lists::actions::<anyhow::Error>(&shards, &filter).await?;
-    let next = all.cut(paging.limit).map(|action| cursor(action.created_at, &action.action_id));
-    let actions = &all.rows;
-    if audit.common.json {
-        table::print_page("actions", actions.iter().map(action_json).collect(), next.as_deref())?;
-        return all.complete().map(|()| ExitCode::SUCCESS);
-    }
-    if actions.is_empty() {
-        note!("no such actions");
-        return all.complete().map(|()| ExitCode::SUCCESS);
-    }
-    let now = all.now;
-    let rows = actions.iter().map(|action| {
-        vec![
-            ago(action.created_at, now),
-            action.operator.clone(),
-            action_name(&action.action).to_owned(),
-            on(action),
-            from(action),
-            action.reason.clone(),
-        ]
-    });
-    table::print(&COLUMNS, rows.collect())?;
-    table::say_next(next.as_deref());
-    all.complete().map(|()| ExitCode::SUCCESS)
+    let mut found = lists::actions::<anyhow::Error>(&shards, &filter).await?;
+    let next = found.cut(paging.limit).map(|action| cursor(action.created_at, &action.action_id));
+    let list =
+        List { name: "actions", none: "no such actions", columns: &COLUMNS, to_json: action_json, row };
+    list.print(&found, next.as_deref(), audit.common.json)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row(action: &ActionView, now: Timestamp) -> Vec<String> {
+    vec![
+        ago(action.created_at, now),
+        action.operator.clone(),
+        action_name(&action.action).to_owned(),
+        on(action),
+        from(action),
+        action.reason.clone(),
+    ]
 }
 
 /// The action and its target come first, then the operator and the reason.

@@ -6,10 +6,6 @@ use anyhow::Context;
 
 use super::stdout;
 
-/// Writes.
-///
-/// # Errors
-/// When stdout cannot be written to.
 pub(crate) fn run(shell: clap_complete::Shell, mut command: clap::Command) -> anyhow::Result<ExitCode> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut command, "listen", &mut text);

@@ -26,10 +26,6 @@ pub(crate) struct Show {
 /// A setting, and what it is because of what.
 pub(crate) const COLUMNS: [Column; 3] = [word("setting", 0), text("value", 1), word("from", 2)];
 
-/// Prints.
-///
-/// # Errors
-/// When stdout cannot be written to.
 pub(crate) fn run(show: &Show, settings: &[Setting], logs: &Logs) -> anyhow::Result<ExitCode> {
     let problems = show.config.problems_of_service();
     let chosen = [show.config.chosen(), vec![("log_format", logs.chosen())]].concat();

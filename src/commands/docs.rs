@@ -37,10 +37,6 @@ impl Page {
     }
 }
 
-/// Prints.
-///
-/// # Errors
-/// When stdout cannot be written to.
 pub(crate) fn run(docs: &Docs, command: Command) -> anyhow::Result<ExitCode> {
     stdout::write(docs.page.text(command).as_bytes()).context("writing the page")?;
     Ok(ExitCode::SUCCESS)

@@ -27,9 +27,6 @@ pub(crate) struct Explain {
 }
 
 /// Explains one word, or lists all.
-///
-/// # Errors
-/// When there is no such word, or stdout cannot be written to.
 pub(crate) fn run(explain: &Explain) -> anyhow::Result<ExitCode> {
     let word = explain.word.join(" ");
     if word.is_empty() {

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use ledger::Ledger;
 use operations::{IdKind, Operations};
-use rand::RngExt;
 use records::{FolderId, UserId};
 use serde_json::json;
 use store::{DeletedFolder, FolderChange, FolderView, NewFolder};
@@ -16,7 +15,7 @@ use super::{
     stdout::say,
     table::{self, Column, CommonArgs, id, number, print_json, text, word},
 };
-use crate::{exit::Exit, process::chance};
+use crate::{exit::Exit, process::new_id};
 
 /// A person's folders.
 #[derive(Args, Debug)]
@@ -89,45 +88,40 @@ struct Look {
     order: Option<i32>,
 }
 
-/// Runs one verb.
-///
-/// # Errors
-/// When the database does not answer, there is no such person or folder, or the folder cannot be deleted.
 pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
-    let json = folders.common.json;
-    let (Verb::List { user }
-    | Verb::Create { user, .. }
-    | Verb::Update { user, .. }
-    | Verb::Delete { user, .. }) = &folders.verb;
-    let operations = ids::place(&folders.common, IdKind::User, user).await?;
+    let (common, as_json) = (&folders.common, folders.common.json);
     match folders.verb {
-        Verb::List { user } => list(&operations, &ids::user(&operations, &user).await?, json).await?,
+        Verb::List { user } => {
+            let (operations, user) = ids::find_user(common, &user).await?;
+            list(&operations, &user, as_json).await
+        }
         Verb::Create { user, name, look } => {
-            let user = UserId::new(user);
+            let (operations, user) = ids::place_user(common, user).await?;
             let made = operations.store().create_folder(&user, &look.of_new(name)).await?;
-            tell(&made.ok_or_else(|| no_such_user(&user))?, json)?;
+            tell(&made.ok_or_else(|| no_such_user(&user))?, as_json)
         }
         Verb::Update { user, id, name, look, no_description } => {
             let change = look.change(name, no_description);
             if change == FolderChange::default() {
                 return Err(Exit::Usage("nothing to change was named".to_owned()).into());
             }
-            let (user, id) = whole(&operations, &user, &id).await?;
+            let (operations, user, id) = place(common, user, &id).await?;
             let changed = operations.store().change_folder(&user, &FolderId::new(&id), &change).await?;
-            tell(&changed.ok_or_else(|| unknown(&id))?, json)?;
+            tell(&changed.ok_or_else(|| unknown(&id))?, as_json)
         }
         Verb::Delete { user, id } => {
-            let (user, id) = whole(&operations, &user, &id).await?;
-            delete(&operations, &user, &id, json).await?;
+            let (operations, user, id) = place(common, user, &id).await?;
+            delete(&operations, &user, &id, as_json).await
         }
-    }
+    }?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn whole(operations: &Operations, user: &str, id: &str) -> anyhow::Result<(UserId, String)> {
-    let user = UserId::new(user);
-    let id = ids::whole(operations, IdKind::Folder, Some(&user), id).await?;
-    Ok((user, id))
+/// A folder that is meant, with its user and their shard.
+async fn place(common: &CommonArgs, user: String, id: &str) -> anyhow::Result<(Operations, UserId, String)> {
+    let (operations, user) = ids::place_user(common, user).await?;
+    let id = ids::whole(&operations, IdKind::Folder, Some(&user), id).await?;
+    Ok((operations, user, id))
 }
 
 async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<()> {
@@ -184,9 +178,8 @@ fn tell(folder: &FolderView, as_json: bool) -> anyhow::Result<()> {
 
 impl Look {
     fn of_new(self, name: String) -> NewFolder {
-        let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid();
         NewFolder {
-            id: FolderId::new(id.to_string()),
+            id: FolderId::new(new_id().to_string()),
             name,
             description: self.description,
             color: self.color,

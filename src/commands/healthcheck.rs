@@ -30,9 +30,6 @@ pub(crate) struct Healthcheck {
 }
 
 /// Asks once.
-///
-/// # Errors
-/// When the process does not answer.
 pub(crate) async fn run(check: Healthcheck) -> anyhow::Result<ExitCode> {
     let path = if check.live { "livez" } else { "readyz" };
     let url = format!("http://{}/{path}", reachable(check.admin_addr));

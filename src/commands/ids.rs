@@ -78,10 +78,29 @@ async fn place_among(
     }
 }
 
+/// The shard in which `typed` is meant, and the whole id.
+pub(crate) async fn find(
+    common: &CommonArgs,
+    kind: IdKind,
+    typed: &str,
+) -> anyhow::Result<(Operations, String)> {
+    let operations = place(common, kind, typed).await?;
+    let id = whole(&operations, kind, None, typed).await?;
+    Ok((operations, id))
+}
+
+/// The same of a user who is looked at, perhaps by an end of their id.
+pub(crate) async fn find_user(common: &CommonArgs, typed: &str) -> anyhow::Result<(Operations, UserId)> {
+    let (operations, id) = find(common, IdKind::User, typed).await?;
+    Ok((operations, UserId::new(id)))
+}
+
+/// The same of a user for whom something is changed, who is named by the whole id.
+pub(crate) async fn place_user(common: &CommonArgs, id: String) -> anyhow::Result<(Operations, UserId)> {
+    Ok((place(common, IdKind::User, &id).await?, UserId::new(id)))
+}
+
 /// The jobs that are named, each by its whole id and with its shard, as [`place`] finds it.
-///
-/// # Errors
-/// As [`place`] and [`whole`].
 pub(crate) async fn jobs(common: &CommonArgs, typed: &[String]) -> anyhow::Result<Vec<(Operations, String)>> {
     let shards = common.shards()?;
     let chosen = common.chosen_of(&shards)?;
@@ -102,9 +121,6 @@ pub(crate) async fn jobs(common: &CommonArgs, typed: &[String]) -> anyhow::Resul
 }
 
 /// The shards that an order goes through: that of the user who is named by their whole id; else that of `--shard`, or all.
-///
-/// # Errors
-/// As [`place`], and when there is no such user.
 pub(crate) async fn shards_of(common: &CommonArgs, user: Option<&str>) -> anyhow::Result<Vec<Operations>> {
     let Some(user) = user else { return common.chosen() };
     let shard = place(common, IdKind::User, user).await?;
@@ -113,25 +129,18 @@ pub(crate) async fn shards_of(common: &CommonArgs, user: Option<&str>) -> anyhow
 }
 
 /// The shards that a list goes through, and the user who is named, perhaps by an end of their id.
-///
-/// # Errors
-/// As [`place`] and [`whole`], and when there is no such user.
 pub(crate) async fn shards_and_user(
     common: &CommonArgs,
     typed: Option<&str>,
 ) -> anyhow::Result<(Vec<Operations>, Option<UserId>)> {
     let Some(typed) = typed else { return Ok((common.chosen()?, None)) };
-    let shard = place(common, IdKind::User, typed).await?;
-    let user = user(&shard, typed).await?;
+    let (shard, user) = find_user(common, typed).await?;
     must_exist(&shard, &user).await?;
     Ok((vec![shard], Some(user)))
 }
 
 /// The id that is `typed`, or that alone begins or ends so; what finds nothing is returned as it is, and what it was for
 /// says that it is not there.
-///
-/// # Errors
-/// When several ids begin or end so, or the database does not answer.
 pub(crate) async fn whole(
     operations: &Operations,
     kind: IdKind,
@@ -154,18 +163,7 @@ pub(crate) async fn whole(
     }
 }
 
-/// The user that is meant.
-///
-/// # Errors
-/// As [`whole`].
-pub(crate) async fn user(operations: &Operations, typed: &str) -> anyhow::Result<UserId> {
-    Ok(UserId::new(whole(operations, IdKind::User, None, typed).await?))
-}
-
 /// Fails unless the user exists.
-///
-/// # Errors
-/// When the user does not exist, or the database does not answer.
 pub(super) async fn must_exist(ledger: &Ledger, user: &UserId) -> anyhow::Result<()> {
     ledger.store().user(user).await?.map(drop).ok_or_else(|| no_such_user(user).into())
 }

@@ -18,7 +18,10 @@ use super::{
     table::{self, Column, CommonArgs, id, print_json, text, word},
     times::{ago, time},
 };
-use crate::{exit::Exit, process::chance};
+use crate::{
+    exit::Exit,
+    process::{chance, new_id},
+};
 
 /// Developer keys.
 #[derive(Args, Debug)]
@@ -59,18 +62,13 @@ enum Verb {
     },
 }
 
-/// Runs one verb.
-///
-/// # Errors
-/// When the database does not answer, or there is no such person or key.
 pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
-    let (Verb::Create { user, .. } | Verb::List { user } | Verb::Revoke { user, .. }) = &keys.verb;
-    let operations = ids::place(&keys.common, IdKind::User, user).await?;
+    let (common, as_json) = (&keys.common, keys.common.json);
     match keys.verb {
         Verb::Create { user, name, scopes } => {
-            let user = UserId::new(user);
+            let (operations, user) = ids::place_user(common, user).await?;
             let (id, key) = create(&operations, &user, &name, &scopes_named(scopes)?).await?;
-            let shown = match keys.common.json {
+            let shown = match as_json {
                 true => print_json(&json!({ "id": id, "key": key.expose_secret() })),
                 false => say!("{}", key.expose_secret()),
             };
@@ -79,15 +77,16 @@ pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
             }
         }
         Verb::List { user } => {
-            list(&operations, &ids::user(&operations, &user).await?, keys.common.json).await?
+            let (operations, user) = ids::find_user(common, &user).await?;
+            list(&operations, &user, as_json).await?;
         }
         Verb::Revoke { user, id } => {
-            let user = UserId::new(user);
+            let (operations, user) = ids::place_user(common, user).await?;
             let id = ids::whole(&operations, IdKind::Key, Some(&user), &id).await?;
             if !operations.store().revoke_key(&user, &id).await? {
                 return Err(Exit::NotFound(format!("the person has no live key {id}")).into());
             }
-            match keys.common.json {
+            match as_json {
                 true => print_json(&json!({ "id": id, "revoked": true })),
                 false => say!("revoked {id}"),
             }?;
@@ -97,9 +96,6 @@ pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
 }
 
 /// Makes a key and stores its hash; the text is in the answer and nowhere else.
-///
-/// # Errors
-/// When the database does not answer, or there is no such person.
 pub(crate) async fn create(
     ledger: &Ledger,
     user: &UserId,
@@ -110,9 +106,6 @@ pub(crate) async fn create(
 }
 
 /// The same with a text that was drawn before.
-///
-/// # Errors
-/// As [`create`].
 pub(crate) async fn store(
     ledger: &Ledger,
     user: &UserId,
@@ -120,7 +113,7 @@ pub(crate) async fn store(
     scopes: &[api::keys::Scope],
     text: api::keys::NewKeyText,
 ) -> anyhow::Result<(String, SecretString)> {
-    let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string();
+    let id = new_id().to_string();
     let key = NewKey {
         id: id.clone(),
         name: name.to_owned(),

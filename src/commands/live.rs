@@ -3,16 +3,17 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use records::Timestamp;
 use serde_json::{Value, json};
 use store::LiveView;
 
 use super::{
     ids,
     paging::Paging,
-    table::{self, Column, CommonArgs, id, number, word},
+    table::{Column, CommonArgs, List, id, number, word},
     times::{ago, time},
 };
-use crate::{commands::stderr::note, lists};
+use crate::lists;
 
 /// Look at live conversations: who records, in which process, and when each is processed. Never words.
 #[derive(Args, Debug)]
@@ -35,39 +36,28 @@ enum Verb {
     },
 }
 
-/// Runs one verb.
-///
-/// # Errors
-/// When the database does not answer, or there is no such user.
 pub(crate) async fn run(live: Live) -> anyhow::Result<ExitCode> {
     let Verb::List { user, paging } = live.verb;
     let limit = paging.rows()?;
     let (shards, user) = ids::shards_and_user(&live.common, user.as_deref()).await?;
-    let mut all = lists::live::<anyhow::Error>(&shards, user.as_ref(), limit).await?;
-    let (found, next) = paging.page(std::mem::take(&mut all.rows))?;
-    if live.common.json {
-        table::print_page("conversations", found.iter().map(as_json).collect(), next.as_deref())?;
-        return all.complete().map(|()| ExitCode::SUCCESS);
-    }
-    if found.is_empty() {
-        note!("no live conversations");
-        return all.complete().map(|()| ExitCode::SUCCESS);
-    }
-    let now = all.now;
-    let rows = found.into_iter().map(|live| {
-        vec![
-            live.conversation_id,
-            live.user_id,
-            live.live_process.unwrap_or_else(|| "(no socket)".to_owned()),
-            ago(live.live_since, now),
-            live.segments.to_string(),
-            ago(live.last_activity_at, now),
-            ago(live.process_after, now),
-        ]
-    });
-    table::print(&COLUMNS, rows.collect())?;
-    table::say_next(next.as_deref());
-    all.complete().map(|()| ExitCode::SUCCESS)
+    let mut found = lists::live::<anyhow::Error>(&shards, user.as_ref(), limit).await?;
+    let next;
+    (found.rows, next) = paging.page(found.rows)?;
+    let list = List { name: "conversations", none: "no live conversations", columns: &COLUMNS, to_json, row };
+    list.print(&found, next.as_deref(), live.common.json)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row(live: &LiveView, now: Timestamp) -> Vec<String> {
+    vec![
+        live.conversation_id.clone(),
+        live.user_id.clone(),
+        live.live_process.clone().unwrap_or_else(|| "(no socket)".to_owned()),
+        ago(live.live_since, now),
+        live.segments.to_string(),
+        ago(live.last_activity_at, now),
+        ago(live.process_after, now),
+    ]
 }
 
 /// The conversation, whose it is, and when it ends.
@@ -81,7 +71,7 @@ pub(crate) const COLUMNS: [Column; 7] = [
     word("ends", 2),
 ];
 
-fn as_json(live: &LiveView) -> Value {
+fn to_json(live: &LiveView) -> Value {
     json!({
         "conversation_id": live.conversation_id,
         "user_id": live.user_id,

@@ -15,10 +15,6 @@ pub(crate) struct Man {
     into: Option<PathBuf>,
 }
 
-/// Writes.
-///
-/// # Errors
-/// When the folder or stdout cannot be written to.
 pub(crate) fn run(man: &Man, command: clap::Command) -> anyhow::Result<ExitCode> {
     match &man.into {
         Some(folder) => {

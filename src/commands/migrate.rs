@@ -101,9 +101,6 @@ impl Schema {
 
 /// Brings the schema up to date. One that is newer than this program is left as it is: a rollback to an older version
 /// finds it so.
-///
-/// # Errors
-/// When the database cannot be reached, a migration fails, or the schema is neither older nor newer than this program's.
 pub(crate) async fn bring_up_to_date(ledger: &Ledger) -> anyhow::Result<Schema> {
     match ledger.db().migrate().await? {
         Migrated::Applied(applied) => Ok(Schema { applied, newer: Vec::new() }),

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use crate::commands::stderr::note;
 
-/// How long a outage may last before the watch ends with its error.
+/// How long an outage may last before the watch ends with its error.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Rest between two tries of what must be answered.
@@ -28,7 +28,7 @@ impl Outage {
     /// The value that was read; `None` while the database does not answer, which is printed once, as is its return.
     ///
     /// # Errors
-    /// What does not pass by itself, a outage that lasts too long, and a database that has never answered: then it is
+    /// What does not pass by itself, an outage that lasts too long, and a database that has never answered: then it is
     /// the address that is wrong.
     pub(super) fn retry<T>(&mut self, looked: Result<T, db::Error>) -> Result<Option<T>, db::Error> {
         match looked {
@@ -51,10 +51,7 @@ impl Outage {
     }
 }
 
-/// What `verb` answers, repeated over a outage of a database that has answered this command before.
-///
-/// # Errors
-/// As [`Outage::bridge`].
+/// What `verb` answers, repeated over an outage of a database that has answered this command before.
 pub(super) async fn with_retries<T>(
     mut verb: impl AsyncFnMut() -> Result<T, db::Error>,
 ) -> Result<T, db::Error> {

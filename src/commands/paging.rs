@@ -4,7 +4,7 @@ use chrono::Datelike;
 use clap::Args;
 use records::Timestamp;
 
-use crate::exit::Exit;
+use crate::{exit::Exit, lists::Place};
 
 /// Which part of a list.
 #[derive(Args, Clone, Debug)]
@@ -19,17 +19,11 @@ pub(crate) struct Paging {
 
 impl Paging {
     /// How many rows of a short list must be read to know whether another page follows.
-    ///
-    /// # Errors
-    /// When the cursor is not one of such a list.
     pub(crate) fn rows(&self) -> anyhow::Result<i64> {
         Ok(self.begins()? + self.limit + 1)
     }
 
     /// The page of a short list that was read from its beginning, and the cursor of the next one.
-    ///
-    /// # Errors
-    /// When the cursor is not one of such a list.
     pub(crate) fn page<T>(&self, read: Vec<T>) -> anyhow::Result<(Vec<T>, Option<String>)> {
         let end = self.begins()? + self.limit;
         let follows = i64::try_from(read.len()).is_ok_and(|rows| rows > end);
@@ -43,17 +37,8 @@ impl Paging {
     }
 
     /// The position after which a long list goes on: a moment and an id.
-    ///
-    /// # Errors
-    /// When the cursor is not one of such a list.
-    pub(crate) fn position(&self) -> anyhow::Result<Option<(Timestamp, String)>> {
-        let read = |word: &String| {
-            let (micros, id) = word.split_once('.')?;
-            let at = Timestamp::from_timestamp_micros(micros.parse().ok()?)
-                .filter(|at| has_four_digit_year(*at))?;
-            Some((at, id.to_owned()))
-        };
-        self.after.as_ref().map(|word| read(word).ok_or_else(|| wrong(word))).transpose()
+    pub(crate) fn position(&self) -> anyhow::Result<Option<Place>> {
+        self.after.as_ref().map(|word| place(word).ok_or_else(|| wrong(word))).transpose()
     }
 
     /// The cursor as it is, where it is an id.
@@ -65,6 +50,13 @@ impl Paging {
 /// A place of a long list in one word.
 pub(crate) fn cursor(at: Timestamp, id: impl std::fmt::Display) -> String {
     format!("{}.{id}", at.timestamp_micros())
+}
+
+/// What [`cursor`] wrote; `None` when it is invalid.
+pub(crate) fn place(word: &str) -> Option<Place> {
+    let (micros, id) = word.split_once('.')?;
+    let at = Timestamp::from_timestamp_micros(micros.parse().ok()?)?;
+    has_four_digit_year(at).then(|| (at, id.to_owned()))
 }
 
 /// Whether a moment has a year of four digits: the database knows fewer years than

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use operations::{IdKind, Operations, ReplayChange, ReplayItem, ReplayView};
+use records::Timestamp;
 use serde_json::{Value, json};
 
 pub(crate) use self::watch::follow;
@@ -14,12 +15,11 @@ use super::{
     consent::Cause,
     ids,
     paging::Paging,
-    stderr::note,
     stdout::say,
-    table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
+    table::{self, Column, CommonArgs, List, field, id, number, print_json, text, word},
     times::{ago, time},
 };
-use crate::{exit::Exit, lists};
+use crate::{exit::Exit, lists, over_shards::cut};
 
 /// Bulk replays: what `listen jobs replay` began with a filter.
 #[derive(Args, Debug)]
@@ -69,36 +69,18 @@ struct Change {
     cause: Cause,
 }
 
-/// Runs one verb.
-///
-/// # Errors
-/// When the database does not answer, there is no such replay, or its status refuses.
 pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
-    let as_json = replays.common.json;
-    let id = match &replays.verb {
-        Verb::List { paging } => {
-            list(&replays.common.chosen()?, paging, as_json).await?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        Verb::Show { id, .. } | Verb::Watch { id } => id,
-        Verb::Pause(change) | Verb::Resume(change) | Verb::Cancel(change) => &change.id,
-    };
-    let operations = ids::place(&replays.common, IdKind::Replay, id).await?;
+    let (common, as_json) = (&replays.common, replays.common.json);
     match replays.verb {
-        // It was printed above.
-        Verb::List { .. } => {}
+        Verb::List { paging } => list(&common.chosen()?, &paging, as_json).await?,
         Verb::Show { id, after, limit } => {
-            let view = find(&operations, &id).await?;
+            let (operations, view) = find(common, &id).await?;
             let mut items = operations.replay_items(&view.operation_id, after, limit + 1).await?;
-            let follows = i64::try_from(items.len()).is_ok_and(|rows| rows > limit);
-            if follows {
-                items.pop();
-            }
-            let next = items.last().filter(|_| follows).map(|item| item.position.to_string());
+            let next = cut(&mut items, limit).map(|item| item.position.to_string());
             show(&view, Some(&items), next.as_deref(), as_json)?;
         }
         Verb::Watch { id } => {
-            let view = find(&operations, &id).await?;
+            let (operations, view) = find(common, &id).await?;
             if view.status == "running" {
                 preflight::warn(&operations).await?;
             }
@@ -106,20 +88,17 @@ pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
             print_all(watched.view.as_slice(), as_json)?;
             return Ok(watched.code);
         }
-        Verb::Pause(change) => apply(&operations, &change, ReplayChange::Pause, as_json).await?,
+        Verb::Pause(change) => drop(apply(common, &change, ReplayChange::Pause).await?),
         Verb::Resume(change) => {
-            apply(&operations, &change, ReplayChange::Resume, as_json).await?;
+            let operations = apply(common, &change, ReplayChange::Resume).await?;
             preflight::warn(&operations).await?;
         }
-        Verb::Cancel(change) => apply(&operations, &change, ReplayChange::Cancel, as_json).await?,
+        Verb::Cancel(change) => drop(apply(common, &change, ReplayChange::Cancel).await?),
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Prints operations: one, or one of each shard.
-///
-/// # Errors
-/// When stdout cannot be written to.
 pub(crate) fn print_all(views: &[ReplayView], as_json: bool) -> anyhow::Result<()> {
     match views {
         [view] => show(view, None, None, as_json),
@@ -133,60 +112,55 @@ pub(crate) fn print_all(views: &[ReplayView], as_json: bool) -> anyhow::Result<(
     }
 }
 
-async fn find(operations: &Operations, id: &str) -> anyhow::Result<ReplayView> {
-    let id = ids::whole(operations, IdKind::Replay, None, id).await?;
-    operations.replay_operation(&id).await?.ok_or_else(|| no_replay(&id))
+/// The replay that is meant, in its shard.
+async fn find(common: &CommonArgs, id: &str) -> anyhow::Result<(Operations, ReplayView)> {
+    let (operations, id) = ids::find(common, IdKind::Replay, id).await?;
+    let view = read(&operations, &id).await?;
+    Ok((operations, view))
+}
+
+async fn read(operations: &Operations, id: &str) -> anyhow::Result<ReplayView> {
+    operations.replay_operation(id).await?.ok_or_else(|| no_replay(id))
 }
 
 fn no_replay(id: &str) -> anyhow::Error {
     Exit::NotFound(format!("there is no replay {id}")).into()
 }
 
-async fn apply(
-    operations: &Operations,
-    change: &Change,
-    what: ReplayChange,
-    as_json: bool,
-) -> anyhow::Result<()> {
-    let id = find(operations, &change.id).await?.operation_id;
+/// Changes a replay and prints it. Returns its shard.
+async fn apply(common: &CommonArgs, change: &Change, what: ReplayChange) -> anyhow::Result<Operations> {
+    let (operations, ReplayView { operation_id: id, .. }) = find(common, &change.id).await?;
     match operations.change_replay(&id, what, &change.cause.action()).await? {
-        None => Err(no_replay(&id)),
+        None => return Err(no_replay(&id)),
         Some(false) => {
-            let view = find(operations, &id).await?;
-            Err(Exit::Refused(format!("the replay is {}", view.status)).into())
+            let status = read(&operations, &id).await?.status;
+            return Err(Exit::Refused(format!("the replay is {status}")).into());
         }
-        Some(true) => print_all(&[find(operations, &id).await?], as_json),
+        Some(true) => print_all(&[read(&operations, &id).await?], common.json)?,
     }
+    Ok(operations)
 }
 
 async fn list(shards: &[Operations], paging: &Paging, as_json: bool) -> anyhow::Result<()> {
     let mut found = lists::replays::<anyhow::Error>(shards, paging.rows()?).await?;
-    let (views, next) = paging.page(std::mem::take(&mut found.rows))?;
-    if as_json {
-        table::print_page("replays", views.iter().map(to_json).collect(), next.as_deref())?;
-        return found.complete();
-    }
-    if views.is_empty() {
-        note!("no replays");
-        return found.complete();
-    }
-    let now = found.now;
-    let rows = views.iter().map(|view| {
-        vec![
-            view.operation_id.clone(),
-            view.status.clone(),
-            format!("{}/{}", view.replayed + view.refused, view.items),
-            view.completed.to_string(),
-            view.died_again.to_string(),
-            view.refused.to_string(),
-            ago(view.created_at, now),
-            view.operator.clone(),
-            view.filter.clone(),
-        ]
-    });
-    table::print(&COLUMNS, rows.collect())?;
-    table::say_next(next.as_deref());
-    found.complete()
+    let next;
+    (found.rows, next) = paging.page(found.rows)?;
+    let list = List { name: "replays", none: "no replays", columns: &COLUMNS, to_json, row };
+    list.print(&found, next.as_deref(), as_json)
+}
+
+fn row(view: &ReplayView, now: Timestamp) -> Vec<String> {
+    vec![
+        view.operation_id.clone(),
+        view.status.clone(),
+        format!("{}/{}", view.replayed + view.refused, view.items),
+        view.completed.to_string(),
+        view.died_again.to_string(),
+        view.refused.to_string(),
+        ago(view.created_at, now),
+        view.operator.clone(),
+        view.filter.clone(),
+    ]
 }
 
 /// Which replay, how far it is, and which jobs it is about.

@@ -31,10 +31,6 @@ enum Verb {
     Rotate,
 }
 
-/// Runs one verb.
-///
-/// # Errors
-/// When the database does not answer, no key is set, or secrets cannot be decrypted with the keys that are.
 pub(crate) async fn run(secrets: Secrets) -> anyhow::Result<ExitCode> {
     let rotates = matches!(secrets.verb, Verb::Rotate);
     if rotates && !secrets.common.has_secrets_key() {

@@ -18,9 +18,6 @@ macro_rules! say {
 pub(crate) use say;
 
 /// Writes words and the end of a line at once, without colours where none are wanted. [`say`] writes them down.
-///
-/// # Errors
-/// When stdout cannot be written to, for another reason than a closed pipe.
 pub(crate) fn line(words: Arguments<'_>) -> anyhow::Result<()> {
     write_to(anstream::stdout().lock(), format!("{words}\n").as_bytes()).context("writing to stdout")
 }
@@ -32,9 +29,6 @@ pub(super) fn plain(text: impl Display) -> String {
 }
 
 /// Writes all of a document, as it is.
-///
-/// # Errors
-/// When stdout cannot be written to, for another reason than a closed pipe.
 pub(super) fn write(text: &[u8]) -> io::Result<()> {
     write_to(io::stdout().lock(), text)
 }

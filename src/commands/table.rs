@@ -8,7 +8,7 @@ use anstyle::{AnsiColor, Reset};
 use clap::Args;
 use ledger::Shards;
 use operations::Operations;
-use records::UserId;
+use records::{Timestamp, UserId};
 use serde_json::{Value, json};
 
 pub(crate) use self::layout::{Column, id, number, text, word};
@@ -18,6 +18,7 @@ use crate::{
     config::{self, shards::NO_COUNT},
     database::{self, is_there},
     exit::{Exit, of_shard},
+    over_shards::Merged,
     terminal::{GLOBAL, hanging},
 };
 
@@ -68,9 +69,6 @@ pub(crate) struct CommonArgs {
 
 impl CommonArgs {
     /// All shards, without asking them anything yet.
-    ///
-    /// # Errors
-    /// When no database is named, or what is named is no database's URL.
     pub(crate) fn shards(&self) -> anyhow::Result<Shards> {
         let secrets =
             config::secrets(self.secrets_key.as_deref()).map_err(|wrong| Exit::Usage(wrong.to_string()))?;
@@ -85,17 +83,11 @@ impl CommonArgs {
     }
 
     /// The shards that a command goes through: all of them, or the one that `--shard` names.
-    ///
-    /// # Errors
-    /// As [`shards`](Self::shards), and when there is no shard of that number.
     pub(crate) fn chosen(&self) -> anyhow::Result<Vec<Operations>> {
         self.chosen_of(&self.shards()?)
     }
 
     /// The same of `shards`, for a command that also needs all of them.
-    ///
-    /// # Errors
-    /// When there is no shard of that number.
     pub(crate) fn chosen_of(&self, shards: &Shards) -> anyhow::Result<Vec<Operations>> {
         let Some(number) = self.shard else { return Ok(shards.iter().map(Operations::new).collect()) };
         let words =
@@ -105,9 +97,6 @@ impl CommonArgs {
 
     /// The first of these ids that belongs to the shard of `--shard`, or to any where none is named, and its shard, once that
     /// has answered.
-    ///
-    /// # Errors
-    /// As [`chosen`](Self::chosen), when none does, or no server answers there.
     pub(crate) async fn operations_of_user(
         &self,
         ids: impl Iterator<Item = UserId>,
@@ -134,18 +123,12 @@ impl CommonArgs {
 }
 
 /// A shard, once its server gave a session. An error says which shard it is of, where there are several.
-///
-/// # Errors
-/// As [`is_there`].
 pub(crate) async fn there(shard: &Operations) -> anyhow::Result<Operations> {
     is_there(shard).await.map_err(|error| of_shard(error, shard.db().shard()))?;
     Ok(shard.clone())
 }
 
 /// Prints rows under headings, fitted to the terminal; elsewhere, everything.
-///
-/// # Errors
-/// When stdout cannot be written to.
 pub(crate) fn print(columns: &[Column], rows: Vec<Vec<String>>) -> anyhow::Result<()> {
     let width = std::io::stdout().is_terminal().then(textwrap::termwidth);
     let rows: Vec<Vec<String>> = rows.into_iter().map(|row| row.into_iter().map(plain).collect()).collect();
@@ -175,9 +158,6 @@ fn colored(cell: String) -> String {
 }
 
 /// Prints a line of a page about one object: label and value. On a terminal, what does not fit goes on below.
-///
-/// # Errors
-/// When stdout cannot be written to.
 pub(crate) fn field(name: &str, value: &str) -> anyhow::Result<()> {
     say!("{}", wrapped(&format!("{name:<18} "), &plain(value)))
 }
@@ -191,20 +171,41 @@ pub(crate) fn wrapped(label: &str, text: &str) -> String {
 }
 
 /// Prints one JSON document.
-///
-/// # Errors
-/// When stdout cannot be written to.
 pub(crate) fn print_json(value: &Value) -> anyhow::Result<()> {
     say!("{value:#}")
 }
 
 /// Prints a page of a list as one JSON document: its items under their name, and the cursor of the next page, which
 /// `--after` takes; null on the last one.
-///
-/// # Errors
-/// When stdout cannot be written to.
 pub(crate) fn print_page(name: &str, items: Vec<Value>, next: Option<&str>) -> anyhow::Result<()> {
     print_json(&json!({ name: items, "next": next }))
+}
+
+/// How a list is printed.
+pub(crate) struct List<'a, T> {
+    /// What its items are called in JSON.
+    pub(crate) name: &'static str,
+    /// What is noted where there are none.
+    pub(crate) none: &'a str,
+    pub(crate) columns: &'static [Column],
+    pub(crate) to_json: fn(&T) -> Value,
+    /// The cells of an item, as it is seen at a moment.
+    pub(crate) row: fn(&T, Timestamp) -> Vec<String>,
+}
+
+impl<T> List<'_, T> {
+    /// Prints a page and the cursor of the next one. Fails afterwards where a shard did not answer.
+    pub(crate) fn print(&self, found: &Merged<T>, next: Option<&str>, as_json: bool) -> anyhow::Result<()> {
+        if as_json {
+            print_page(self.name, found.rows.iter().map(self.to_json).collect(), next)?;
+        } else if found.rows.is_empty() {
+            note!("{}", self.none);
+        } else {
+            print(self.columns, found.rows.iter().map(|item| (self.row)(item, found.now)).collect())?;
+            say_next(next);
+        }
+        found.complete()
+    }
 }
 
 /// Says on stderr how to go on: stdout stays one list.
@@ -215,9 +216,6 @@ pub(crate) fn say_next(next: Option<&str>) {
 }
 
 /// Prints one JSON document in one line, for what goes on.
-///
-/// # Errors
-/// When stdout cannot be written to.
 pub(crate) fn print_line(value: &Value) -> anyhow::Result<()> {
     say!("{value}")
 }

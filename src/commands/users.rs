@@ -21,7 +21,7 @@ use super::{
     stdout::say,
     table::{CommonArgs, print_json},
 };
-use crate::{exit::Exit, process::chance};
+use crate::{exit::Exit, process::new_id};
 
 /// People whose conversations are kept.
 #[derive(Args, Debug)]
@@ -88,23 +88,21 @@ struct Settings {
     apps: Option<Vec<String>>,
 }
 
-/// Runs one verb.
-///
-/// # Errors
-/// When the database does not answer, the id is taken, or there is no such user.
 pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
-    let common = &users.common;
-    let of = async |id: &str| ids::place(common, IdKind::User, id).await;
-    let (id, change, operations) = match users.verb {
+    let (common, as_json) = (&users.common, users.common.json);
+    match users.verb {
         Verb::Create { id, settings } => {
             let (id, operations) = match id {
                 Some(id) => common.operations_of_user(iter::once(UserId::new(id))).await?,
-                None => common.operations_of_user(iter::repeat_with(fresh_id).take(FRESH_IDS)).await?,
+                None => {
+                    let fresh = iter::repeat_with(|| UserId::new(new_id().to_string())).take(FRESH_IDS);
+                    common.operations_of_user(fresh).await?
+                }
             };
             if !create(&operations, &id, &settings.change(None)).await? {
                 return Err(Exit::Refused(format!("there is a person {id} already")).into());
             }
-            (id, None, operations)
+            print_id(&id, as_json)
         }
         Verb::Set { id, requires_byok, settings, no_apps, limits } => {
             let mut change = settings.change(requires_byok);
@@ -117,40 +115,35 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
                              --no-apps and --limits";
                 return Err(Exit::Usage(words.to_owned()).into());
             }
-            let operations = of(&id).await?;
-            (UserId::new(id), Some(change), operations)
+            let (operations, id) = ids::place_user(common, id).await?;
+            operations.change_user(&id, &change).await?.ok_or_else(|| no_such_user(&id))?;
+            print_id(&id, as_json)
         }
-        Verb::List { paging } => {
-            list::run(&common.chosen()?, &paging, users.common.json).await?;
-            return Ok(ExitCode::SUCCESS);
-        }
+        Verb::List { paging } => list::run(&common.chosen()?, &paging, as_json).await,
         Verb::Show { id } => {
-            let operations = of(&id).await?;
-            return limits::show(&operations, &ids::user(&operations, &id).await?, users.common.json).await;
+            let (operations, id) = ids::find_user(common, &id).await?;
+            limits::show(&operations, &id, as_json).await
         }
         Verb::Export(export) => {
-            return export::run(&of(&export.id).await?, &export, users.common.json).await;
+            let operations = ids::place(common, IdKind::User, &export.id).await?;
+            export::run(&operations, &export, as_json).await
         }
         Verb::Delete(delete) => {
-            return delete::run(&of(&delete.id).await?, &delete, users.common.json).await;
+            let operations = ids::place(common, IdKind::User, &delete.id).await?;
+            delete::run(&operations, &delete, as_json).await
         }
-    };
-    if let Some(change) = &change
-        && operations.change_user(&id, change).await?.is_none()
-    {
-        return Err(no_such_user(&id).into());
-    }
-    match users.common.json {
-        true => print_json(&json!({ "id": id.as_str() })),
-        false => say!("{id}"),
     }?;
     Ok(ExitCode::SUCCESS)
 }
 
+fn print_id(id: &UserId, as_json: bool) -> anyhow::Result<()> {
+    match as_json {
+        true => print_json(&json!({ "id": id.as_str() })),
+        false => say!("{id}"),
+    }
+}
+
 /// Creates a person; `false` when the id is taken.
-///
-/// # Errors
-/// When the database does not answer.
 pub(crate) async fn create(ledger: &Ledger, id: &UserId, change: &UserChange) -> anyhow::Result<bool> {
     Ok(ledger.store().create_user(id, change).await?)
 }
@@ -169,11 +162,6 @@ impl Settings {
 
 /// So many ids are made until one falls into the shard of `--shard`: each does with a chance of one in 1,024 at least.
 const FRESH_IDS: usize = 1 << 16;
-
-fn fresh_id() -> UserId {
-    use rand::RngExt;
-    UserId::new(uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string())
-}
 
 fn time_zone(name: &str) -> Result<String, String> {
     name.parse::<chrono_tz::Tz>()

@@ -41,9 +41,6 @@ pub(crate) struct Verify {
 
 /// Runs every check; the exit code is 1 when one of them found something. A shard that cannot be checked does not hide the
 /// findings of the others.
-///
-/// # Errors
-/// When a shard cannot be checked.
 pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
     let (ledgers, as_json) = (verify.common.chosen()?, verify.common.json);
     let (mut documents, mut is_clean, mut failures) = (Vec::new(), true, Failures::default());

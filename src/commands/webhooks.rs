@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use operations::{Enabled, EndpointView, IdKind, Operations};
-use records::UserId;
+use records::{Timestamp, UserId};
 use serde_json::{Value, json};
 
 use super::{
@@ -16,9 +16,8 @@ use super::{
     ids,
     jobs::several,
     paging::Paging,
-    stderr::note,
     stdout::say,
-    table::{self, Column, CommonArgs, field, id, number, print_json, text, word},
+    table::{self, Column, CommonArgs, List, field, id, number, print_json, text, word},
     times::{age, ago, time},
 };
 use crate::{exit::Exit, lists};
@@ -88,51 +87,46 @@ struct Which {
     id: String,
 }
 
+/// An endpoint that is meant, and its user.
+struct Meant {
+    user: UserId,
+    id: String,
+}
+
 impl Which {
-    async fn whole(self, operations: &Operations) -> anyhow::Result<Self> {
-        let user = UserId::new(self.user);
-        let id = ids::whole(operations, IdKind::Endpoint, Some(&user), &self.id).await?;
-        Ok(Self { user: user.to_string(), id })
+    /// The endpoint to be changed, in its shard: its user is named by the whole id.
+    async fn place(self, common: &CommonArgs) -> anyhow::Result<(Operations, Meant)> {
+        let (operations, user) = ids::place_user(common, self.user).await?;
+        let id = ids::whole(&operations, IdKind::Endpoint, Some(&user), &self.id).await?;
+        Ok((operations, Meant { user, id }))
     }
 }
 
-/// Runs one verb.
-///
-/// # Errors
-/// When the database does not answer, there is no such person or endpoint, or its owner switched it off.
 pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
     let (common, as_json) = (&webhooks.common, webhooks.common.json);
-    let user = match &webhooks.verb {
+    match webhooks.verb {
         Verb::List { user, paging } => {
             let (shards, user) = ids::shards_and_user(common, user.as_deref()).await?;
-            list(&shards, user.as_ref(), paging, as_json).await?;
-            return Ok(ExitCode::SUCCESS);
+            list(&shards, user.as_ref(), &paging, as_json).await
         }
-        Verb::Show { which, .. }
-        | Verb::Recover { which, .. }
-        | Verb::TryNow { which, .. }
-        | Verb::Enable { which, .. } => which.user.as_str(),
-    };
-    let operations = ids::place(common, IdKind::User, user).await?;
-    match webhooks.verb {
-        // It was printed above.
-        Verb::List { .. } => {}
         Verb::Show { which, limit } => {
-            let user = ids::user(&operations, &which.user).await?.to_string();
-            let which = Which { user, ..which }.whole(&operations).await?;
-            show(&operations, &which, limit, as_json).await?
+            let (operations, user) = ids::find_user(common, &which.user).await?;
+            let id = ids::whole(&operations, IdKind::Endpoint, Some(&user), &which.id).await?;
+            show(&operations, &Meant { user, id }, limit, as_json).await
         }
         Verb::Recover { which, since, cause } => {
-            recover(&operations, &which.whole(&operations).await?, since, &cause, as_json).await?;
+            let (operations, endpoint) = which.place(common).await?;
+            recover(&operations, &endpoint, since, &cause, as_json).await
         }
         Verb::TryNow { which, delivery, cause } => {
-            let which = which.whole(&operations).await?;
-            try_now::run(&operations, &which, delivery, &cause, as_json).await?;
+            let (operations, endpoint) = which.place(common).await?;
+            try_now::run(&operations, &endpoint, delivery, &cause, as_json).await
         }
         Verb::Enable { which, cause } => {
-            enable(&operations, &which.whole(&operations).await?, &cause, as_json).await?;
+            let (operations, endpoint) = which.place(common).await?;
+            enable(&operations, &endpoint, &cause, as_json).await
         }
-    }
+    }?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -143,35 +137,27 @@ async fn list(
     as_json: bool,
 ) -> anyhow::Result<()> {
     let mut found = lists::endpoints::<anyhow::Error>(shards, user, paging.rows()?).await?;
-    let (views, next) = paging.page(std::mem::take(&mut found.rows))?;
-    if as_json {
-        table::print_page("endpoints", views.iter().map(to_json).collect(), next.as_deref())?;
-        return found.complete();
-    }
-    if views.is_empty() {
-        let words = match user {
-            Some(_) => "the person has no endpoints",
-            None => "no endpoint fails or is slow, and none was disabled because it failed",
-        };
-        note!("{words}");
-        return found.complete();
-    }
-    let now = found.now;
-    let rows = views.iter().map(|view| {
-        vec![
-            view.endpoint_id.clone(),
-            view.user_id.clone(),
-            view.host.clone(),
-            state(view),
-            view.consecutive_failures.to_string(),
-            view.failing_since.map(|since| ago(since, now)).unwrap_or_default(),
-            view.waiting.to_string(),
-            view.try_ms.map(try_seconds).unwrap_or_default(),
-        ]
-    });
-    table::print(&COLUMNS, rows.collect())?;
-    table::say_next(next.as_deref());
-    found.complete()
+    let next;
+    (found.rows, next) = paging.page(found.rows)?;
+    let none = match user {
+        Some(_) => "the person has no endpoints",
+        None => "no endpoint fails or is slow, and none was disabled because it failed",
+    };
+    let list = List { name: "endpoints", none, columns: &COLUMNS, to_json, row };
+    list.print(&found, next.as_deref(), as_json)
+}
+
+fn row(view: &EndpointView, now: Timestamp) -> Vec<String> {
+    vec![
+        view.endpoint_id.clone(),
+        view.user_id.clone(),
+        view.host.clone(),
+        state(view),
+        view.consecutive_failures.to_string(),
+        view.failing_since.map(|since| ago(since, now)).unwrap_or_default(),
+        view.waiting.to_string(),
+        view.try_ms.map(try_seconds).unwrap_or_default(),
+    ]
 }
 
 /// The endpoint, its user and its state; the host's name is the user's own text.
@@ -202,22 +188,19 @@ pub(crate) const DELIVERIES: [Column; 7] = [
     word("age", 6),
 ];
 
-async fn find(operations: &Operations, which: &Which) -> anyhow::Result<EndpointView> {
-    let user = UserId::new(which.user.clone());
-    let mut found = operations.endpoint_views(Some(&user), Some(&which.id), 1).await?;
-    found.pop().ok_or_else(|| none(which))
+async fn find(operations: &Operations, endpoint: &Meant) -> anyhow::Result<EndpointView> {
+    let mut found = operations.endpoint_views(Some(&endpoint.user), Some(&endpoint.id), 1).await?;
+    found.pop().ok_or_else(|| none(endpoint))
 }
 
-fn none(which: &Which) -> anyhow::Error {
-    Exit::NotFound(format!("{} has no endpoint {}", which.user, which.id)).into()
+fn none(endpoint: &Meant) -> anyhow::Error {
+    Exit::NotFound(format!("{} has no endpoint {}", endpoint.user, endpoint.id)).into()
 }
 
-async fn show(operations: &Operations, which: &Which, limit: i64, as_json: bool) -> anyhow::Result<()> {
-    let view = find(operations, which).await?;
-    let deliveries = operations
-        .outbox()
-        .deliveries(&UserId::new(which.user.clone()), &which.id, &outbox::DeliveryPage::first(limit))
-        .await?;
+async fn show(operations: &Operations, endpoint: &Meant, limit: i64, as_json: bool) -> anyhow::Result<()> {
+    let view = find(operations, endpoint).await?;
+    let newest = outbox::DeliveryPage::first(limit);
+    let deliveries = operations.outbox().deliveries(&endpoint.user, &endpoint.id, &newest).await?;
     if as_json {
         let mut all = to_json(&view);
         if let Some(fields) = all.as_object_mut() {
@@ -225,7 +208,7 @@ async fn show(operations: &Operations, which: &Which, limit: i64, as_json: bool)
         }
         return print_json(&all);
     }
-    let moment = |at: Option<records::Timestamp>| at.map_or("never".to_owned(), time);
+    let moment = |at: Option<Timestamp>| at.map_or("never".to_owned(), time);
     for (name, value) in [
         ("endpoint", view.endpoint_id.clone()),
         ("user", view.user_id.clone()),
@@ -257,43 +240,49 @@ async fn show(operations: &Operations, which: &Which, limit: i64, as_json: bool)
 /// Batch by batch, so that no rows are locked for long.
 async fn recover(
     operations: &Operations,
-    which: &Which,
+    endpoint: &Meant,
     since: chrono::Duration,
     cause: &Cause,
     as_json: bool,
 ) -> anyhow::Result<()> {
-    let (user, now) = (UserId::new(which.user.clone()), operations.db().now().await?);
+    let Meant { user, id } = endpoint;
+    let now = operations.db().now().await?;
     let since = now - since;
     let mut all: i64 = 0;
     loop {
-        let batch = operations.recover_deliveries(&user, &which.id, since, now, 500, &cause.action()).await?;
-        match batch.ok_or_else(|| none(which))? {
+        let batch = operations.recover_deliveries(user, id, since, now, 500, &cause.action()).await?;
+        match batch.ok_or_else(|| none(endpoint))? {
             0 => break,
             some => all = all.saturating_add_unsigned(some),
         }
     }
     match as_json {
-        true => print_json(&json!({ "endpoint": which.id, "recovered": all })),
+        true => print_json(&json!({ "endpoint": id, "recovered": all })),
         false => say!("{} due again", several(all, "delivery is", "deliveries are")),
     }?;
-    try_now::hint(operations, which).await
+    try_now::hint(operations, endpoint).await
 }
 
-async fn enable(operations: &Operations, which: &Which, cause: &Cause, as_json: bool) -> anyhow::Result<()> {
-    let user = UserId::new(which.user.clone());
-    let enabled =
-        operations.enable_endpoint(&user, &which.id, &cause.action()).await?.ok_or_else(|| none(which))?;
+async fn enable(
+    operations: &Operations,
+    endpoint: &Meant,
+    cause: &Cause,
+    as_json: bool,
+) -> anyhow::Result<()> {
+    let Meant { user, id } = endpoint;
+    let enabled = operations.enable_endpoint(user, id, &cause.action()).await?;
+    let enabled = enabled.ok_or_else(|| none(endpoint))?;
     let words = match enabled {
         Enabled::Enabled => "enabled; what waited for it is due now",
         Enabled::Already => "was enabled",
         Enabled::ByOwner => {
-            let words = format!("{}: its owner switched it off; only they switch it on", which.id);
+            let words = format!("{id}: its owner switched it off; only they switch it on");
             return Err(Exit::Refused(words).into());
         }
     };
     match as_json {
-        true => print_json(&json!({ "endpoint": which.id, "changed": enabled == Enabled::Enabled })),
-        false => say!("{} {words}", which.id),
+        true => print_json(&json!({ "endpoint": id, "changed": enabled == Enabled::Enabled })),
+        false => say!("{id} {words}"),
     }
 }
 

@@ -62,18 +62,12 @@ impl AppsConfig {
     }
 
     /// The keys under which secrets are stored.
-    ///
-    /// # Errors
-    /// When the key is malformed.
     pub(crate) fn secrets(&self) -> Result<Secrets, BadSecretsKey> {
         secrets(self.secrets_key.as_deref())
     }
 }
 
 /// The same for a command that takes the key alone.
-///
-/// # Errors
-/// When the key is malformed.
 pub(crate) fn secrets(key: Option<&str>) -> Result<Secrets, BadSecretsKey> {
     key.map_or_else(|| Ok(Secrets::default()), |key| Secrets::new(&SecretString::from(key)))
 }

@@ -53,9 +53,6 @@ pub(crate) enum ConsoleAccessError {
 
 impl ConsoleAccess {
     /// What the settings ask for.
-    ///
-    /// # Errors
-    /// When they cannot work together, or one cannot be read.
     pub(crate) fn new(
         keys: &[String],
         header: Option<&str>,

@@ -5,8 +5,10 @@ use std::ffi::OsStr;
 
 use clap::{Arg, ArgMatches, Command, parser::ValueSource};
 
-use super::shown;
-use crate::{database::display_ranges, telemetry::DEFAULT_LOG};
+use crate::{
+    database::{display_ranges, shown_url},
+    telemetry::DEFAULT_LOG,
+};
 
 /// A setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +46,7 @@ fn setting(arg: &Arg, matches: &ArgMatches, file: &toml::Table) -> Setting {
         values.join(",")
     });
     let value = raw.filter(|value| !value.is_empty()).map(|value| match id {
-        "database_url" => shown(Some(&value)).unwrap_or_else(|| SET.to_owned()),
+        "database_url" => shown_url(&value).unwrap_or_else(|| SET.to_owned()),
         "shard_urls" => display_ranges(&value).unwrap_or_else(|| SET.to_owned()),
         _ if arg.is_hide_env_values_set() || has_password(id, &value) => SET.to_owned(),
         _ => value,

@@ -115,9 +115,6 @@ impl Config {
     }
 
     /// Where the shards are, by their numbers. Parameters that were left out are named in the log.
-    ///
-    /// # Errors
-    /// When a URL is missing or invalid.
     pub(crate) fn addresses(&self) -> anyhow::Result<Addresses> {
         let (addresses, ignored) = self.read_addresses()?;
         database::tell(&ignored);

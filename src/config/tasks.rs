@@ -109,9 +109,6 @@ impl TasksConfig {
     }
 
     /// How requests to the API are authorized.
-    ///
-    /// # Errors
-    /// When Google's application default credentials are broken.
     pub(crate) fn access(&self) -> Result<Access, tasks::NoCredentials> {
         match self.finalization_tasks_credentials {
             TasksCredentials::Google => Access::google(),

@@ -9,7 +9,6 @@ use axum::{
 };
 use job::Timestamp;
 use operations::{Operations, OperatorApp};
-use records::UserId;
 use serde::Deserialize;
 
 use super::{
@@ -19,12 +18,12 @@ use super::{
     error::{Fault, Undone},
     extract::{Path, Query},
     page::{Frame, render},
-    paging::{read_place, write_place},
-    shards::without,
+    paging::read_place,
+    shards::{user, without},
     visitor::Visitor,
     words::{Moment, query},
 };
-use crate::{lists, over_shards::each_alone};
+use crate::{commands::paging::cursor, lists, over_shards::each_alone};
 
 /// Apps on a page.
 const PAGE: i64 = 50;
@@ -95,14 +94,14 @@ pub(super) async fn list(
     State(console): State<Console>,
     Query(which): Query<Which>,
 ) -> Result<Response, Fault> {
-    let user = Some(which.user.trim()).filter(|user| !user.is_empty()).map(UserId::new);
+    let user = user(&which.user);
     let before = read_place(which.before.trim())?;
     let shards = console.shards_of(user.as_ref());
     let apps = lists::apps::<db::Error>(&shards, user.as_ref(), before.as_ref(), PAGE + 1);
     let mut found = apps.await?;
     let next = found
         .cut(PAGE)
-        .map(|last| query(&[("user", &which.user), ("before", &write_place(last.created_at, &last.id))]));
+        .map(|last| query(&[("user", &which.user), ("before", &cursor(last.created_at, &last.id))]));
     let frame = Frame::of(visitor, "apps", "Apps").after(which.done.as_deref());
     let apps = found.rows.into_iter().map(|app| Line::new(app, found.now)).collect();
     let without = without(found.away);

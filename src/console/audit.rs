@@ -11,12 +11,12 @@ use super::{
     error::Fault,
     extract::Query,
     page::{Frame, render},
-    paging::{read_place, write_place},
+    paging::read_place,
     shards::without,
     visitor::Visitor,
     words::{Moment, query},
 };
-use crate::lists;
+use crate::{commands::paging::cursor, lists};
 
 /// Actions on a page.
 const PAGE: i64 = 50;
@@ -103,7 +103,7 @@ pub(super) async fn list(
     };
     let mut found = lists::actions::<db::Error>(&console.all(), &filter).await?;
     let next = found.cut(PAGE).map(|last| {
-        let place = write_place(last.created_at, &last.action_id);
+        let place = cursor(last.created_at, &last.action_id);
         query(&[("operator", &which.operator), ("action", &which.action), ("before", &place)])
     });
     Ok(render(&Page {

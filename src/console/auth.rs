@@ -28,20 +28,16 @@ impl FromRequestParts<Console> for Visitor {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Response> {
-        let nonce = parts.extensions.get::<Nonce>().cloned().unwrap_or_default();
-        let (part_request, boards) = (part_request(parts), console.boards.clone());
-        match &*console.access {
-            ConsoleAccess::ThisMachine if is_this_machine(parts) => Ok(Self {
-                name: "this machine".to_owned(),
-                may_act: false,
-                session: None,
-                token: String::new(),
-                nonce,
-                part_request,
-                boards,
-            }),
-            ConsoleAccess::ThisMachine => Err(Fault::Closed.into_response()),
-            ConsoleAccess::Keys(_) => of_session(parts, console, nonce).ok_or_else(|| to_login(parts)),
+        let (name, may_act, has_session, token) = match &*console.access {
+            ConsoleAccess::ThisMachine if is_this_machine(parts) => {
+                ("this machine".to_owned(), false, false, String::new())
+            }
+            ConsoleAccess::ThisMachine => return Err(Fault::Closed.into_response()),
+            ConsoleAccess::Keys(_) => {
+                let cookie = cookie(&parts.headers).unwrap_or_default();
+                let session = console.sessions.read(cookie).ok_or_else(|| to_login(parts))?;
+                (session.name, session.may_act, true, console.sessions.token(cookie))
+            }
             ConsoleAccess::Proxy { header, operators } => {
                 let mut named = parts.headers.get_all(header).iter();
                 let name = named.next().and_then(|name| name.to_str().ok()).map(str::trim);
@@ -52,21 +48,19 @@ impl FromRequestParts<Console> for Visitor {
                 }
                 let name = name.filter(|name| (1..=64).contains(&name.len())).ok_or(Fault::Unnamed);
                 let name = name.map_err(IntoResponse::into_response)?.to_owned();
-                let may_act = operators.contains(&name);
-                let token = console.sessions.token(&name);
-                Ok(Self { name, may_act, session: None, token, nonce, part_request, boards })
+                (name.clone(), operators.contains(&name), false, console.sessions.token(&name))
             }
-        }
+        };
+        Ok(Self {
+            name,
+            may_act,
+            has_session,
+            token,
+            nonce: parts.extensions.get::<Nonce>().cloned().unwrap_or_default(),
+            part_request: part_request(parts),
+            boards: console.boards.clone(),
+        })
     }
-}
-
-fn of_session(parts: &Parts, console: &Console, nonce: Nonce) -> Option<Visitor> {
-    let cookie = cookie(&parts.headers)?;
-    let session = console.sessions.read(cookie)?;
-    let token = console.sessions.token(cookie);
-    let (name, may_act) = (session.name.clone(), session.may_act);
-    let (part_request, boards) = (part_request(parts), console.boards.clone());
-    Some(Visitor { name, may_act, session: Some(session), token, nonce, part_request, boards })
 }
 
 pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
@@ -144,9 +138,6 @@ impl Acting {
     }
 
     /// Who acts and why, as it is recorded.
-    ///
-    /// # Errors
-    /// When no reason was given that tells anybody anything.
     pub(super) fn action(&self) -> Result<OperatorAction, Fault> {
         let reason = self.field("reason").unwrap_or_default();
         match reason.chars().count() {

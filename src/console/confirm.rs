@@ -10,7 +10,7 @@ use super::{
 };
 
 /// A change that is about to be made.
-#[derive(Template)]
+#[derive(Default, Template)]
 #[template(path = "confirm.html")]
 pub(super) struct Confirm {
     pub(super) frame: Frame,
@@ -43,24 +43,10 @@ impl Confirm {
     /// The least of such a page.
     pub(super) fn new(visitor: Visitor, here: &'static str, title: impl Into<String>) -> Self {
         let token = visitor.token.clone();
-        Self {
-            frame: Frame::of(visitor, here, title),
-            token,
-            subject: String::new(),
-            sentences: Vec::new(),
-            obstacles: Vec::new(),
-            action: String::new(),
-            hidden: Vec::new(),
-            button: "Do it",
-            back: "/console".to_owned(),
-            offers_scratch: false,
-            caps: None,
-            age: None,
-            counts: Vec::new(),
-        }
+        let (frame, back) = (Frame::of(visitor, here, title), "/console".to_owned());
+        Self { frame, token, button: "Do it", back, ..Self::default() }
     }
 
-    /// Sends it.
     pub(super) fn page(&self) -> Response {
         render(self)
     }

@@ -13,12 +13,12 @@ use super::{
     extract::Query,
     live::live_page,
     page::Frame,
-    paging::{read_place, write_place},
+    paging::read_place,
     visitor::Visitor,
     webhooks::{Endpoint, Which, answer, endpoint, missing},
     words::{Moment, query},
 };
-use crate::over_shards::cut;
+use crate::{commands::paging::cursor, over_shards::cut};
 
 /// Deliveries on a page.
 const PAGE: i64 = 50;
@@ -77,7 +77,7 @@ pub(super) async fn page(operations: &Operations, frame: Frame, which: Which) ->
     let filter = DeliveryFilter { status, before, limit: PAGE + 1 };
     let mut lines = operations.endpoint_deliveries(&user, &which.endpoint, &filter).await?;
     let next = cut(&mut lines, PAGE).map(|last| {
-        let before = write_place(last.created_at, &last.delivery_id);
+        let before = cursor(last.created_at, &last.delivery_id);
         Which { before, ..which.clone() }.query()
     });
     let about = Some((user, which.endpoint.clone()));

@@ -7,12 +7,11 @@ use operations::{JobCursor, JobFilter};
 use records::UserId;
 use serde::Deserialize;
 
-use super::{
-    error::Fault,
-    paging::{parse_place, write_place},
-    words::query,
+use super::{error::Fault, shards::user, words::query};
+use crate::commands::{
+    paging::{cursor, has_four_digit_year, place},
+    times::age,
 };
-use crate::commands::{paging::has_four_digit_year, times::age};
 
 /// A filter as it was typed. What is empty does not filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
@@ -53,13 +52,10 @@ impl FilterForm {
 
     /// The user whose jobs are meant, where one is named.
     pub(super) fn user(&self) -> Option<UserId> {
-        Some(self.user.trim()).filter(|user| !user.is_empty()).map(UserId::new)
+        user(&self.user)
     }
 
     /// As the ledger filters; ages count back from `now`.
-    ///
-    /// # Errors
-    /// When a part cannot be read; the words say which.
     pub(super) fn filter(&self, now: Timestamp, limit: i64) -> Result<JobFilter, Fault> {
         let text = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         if !self.status.is_empty() && !STATUSES.contains(&self.status.as_str()) {
@@ -122,7 +118,7 @@ impl FilterForm {
 
     /// The query string of the page behind `place`.
     pub(super) fn query_behind(&self, position: &JobCursor) -> String {
-        let position = write_place(position.at, position.job.as_str());
+        let position = cursor(position.at, &position.job);
         let mut pairs = self.pairs().to_vec();
         pairs.push(("after", &position));
         query(&pairs)
@@ -164,8 +160,8 @@ fn moment(name: &str, typed: &str, fixed: &str, now: Timestamp) -> Result<Option
 }
 
 fn read_place(word: &str) -> Result<JobCursor, Fault> {
-    let place = parse_place(word).map(|(at, id)| JobCursor { at, job: JobId::from_text(id) });
-    place.ok_or_else(|| unreadable("after", "a place that a page before named"))
+    let found = place(word).map(|(at, id)| JobCursor { at, job: JobId::from_text(id) });
+    found.ok_or_else(|| unreadable("after", "a place that a page before named"))
 }
 
 #[cfg(test)]

@@ -125,9 +125,6 @@ fn stages(history: &[Event]) -> Vec<(String, Chart, String)> {
 }
 
 /// A job's page, or 404, of the shard that has it.
-///
-/// # Errors
-/// When the database does not answer.
 pub(super) async fn find(console: &Console, id: &str) -> Result<JobPage, Fault> {
     let shard = &console.of_job(id);
     in_time(shard, read(shard, id)).await

@@ -35,9 +35,6 @@ type Key = (String, bool);
 /// A page with a live part.
 pub(super) trait LivePage: askama::Template {
     /// Writes that part alone.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     fn part(&self) -> askama::Result<String>;
 }
 
@@ -55,9 +52,6 @@ pub(super) use live_page;
 
 impl Console {
     /// Sends a page, or its live part alone to a script that asks for it.
-    ///
-    /// # Errors
-    /// Those of `make`.
     pub(super) async fn show<P: LivePage, F>(
         &self,
         frame: Frame,

@@ -154,9 +154,6 @@ impl Look {
 }
 
 /// All shards together, and the numbers of those that do not answer.
-///
-/// # Errors
-/// When none answers.
 async fn look(shards: &[Operations], hours: u32) -> Result<(Look, Vec<Absent>), db::Error> {
     let look = |shard: Operations| async move { shard.db().in_time(Look::at(&shard, hours)).await };
     let looks = each(shards, look).await?;

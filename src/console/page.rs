@@ -12,6 +12,7 @@ use super::{
 };
 
 /// The frame of a page.
+#[derive(Default)]
 pub(super) struct Frame {
     /// What the page is.
     pub(super) title: String,
@@ -28,12 +29,12 @@ pub(super) struct Frame {
 impl Frame {
     /// The frame of a visitor's page.
     pub(super) fn of(visitor: Visitor, here: &'static str, title: impl Into<String>) -> Self {
-        Self { title: title.into(), here, visitor: Some(visitor), is_live: false, done: None }
+        Self { here, visitor: Some(visitor), ..Self::bare(title) }
     }
 
     /// Without menu and visitor.
     pub(super) fn bare(title: impl Into<String>) -> Self {
-        Self { title: title.into(), here: "", visitor: None, is_live: false, done: None }
+        Self { title: title.into(), ..Self::default() }
     }
 
     /// A page that goes on by itself.

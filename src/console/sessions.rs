@@ -4,7 +4,6 @@ use askama::Template;
 use axum::{extract::State, response::Response};
 use job::Timestamp;
 use operations::{ModelServers, Operations, ServerKind};
-use records::UserId;
 use store::LiveView;
 
 use super::{
@@ -14,6 +13,7 @@ use super::{
     live::live_page,
     overview::{Server, server},
     page::Frame,
+    shards::user,
     visitor::Visitor,
     words::Moment,
 };
@@ -78,7 +78,7 @@ live_page!(Page);
 
 /// The page as it is now.
 async fn page(console: &Console, frame: Frame, of: Of) -> Result<Page, Fault> {
-    let user = Some(of.user.trim()).filter(|user| !user.is_empty()).map(UserId::new);
+    let user = user(&of.user);
     let reached = console.reached(user.as_ref()).await?;
     let mut views = lists::live::<db::Error>(&reached.shards, user.as_ref(), PAGE).await?;
     views.cut(PAGE);

@@ -47,6 +47,11 @@ pub(super) fn absent(mut away: Vec<Absent>, part: &str) -> Option<String> {
     (!said.is_empty()).then(|| said.join(" "))
 }
 
+/// The user who is typed into a list's form, if one is.
+pub(super) fn user(typed: &str) -> Option<UserId> {
+    Some(typed.trim()).filter(|user| !user.is_empty()).map(UserId::new)
+}
+
 impl Console {
     /// All shards, by their numbers.
     pub(super) fn all(&self) -> Vec<Operations> {
@@ -64,9 +69,6 @@ impl Console {
     }
 
     /// The shard of a bulk replay.
-    ///
-    /// # Errors
-    /// When none that answers has it.
     pub(super) async fn of_replay(&self, id: &str) -> Result<Operations, Fault> {
         if self.shards.count() == 1 {
             return Ok(Operations::new(self.shards.first()));
@@ -81,9 +83,6 @@ impl Console {
     }
 
     /// Those of [`shards_of`](Self::shards_of) that answer.
-    ///
-    /// # Errors
-    /// When none answers.
     pub(super) async fn reached(&self, user: Option<&UserId>) -> Result<Reached, db::Error> {
         let clock = |shard: Operations| async move { shard.db().in_time(shard.db().now()).await };
         let found = each(&self.shards_of(user), clock).await?;

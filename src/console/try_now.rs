@@ -6,7 +6,6 @@ use axum::{
 };
 use operations::TriedNow;
 use records::UserId;
-use serde::Deserialize;
 
 use super::{
     Console,
@@ -15,28 +14,17 @@ use super::{
     error::{Fault, Undone},
     extract::Query,
     visitor::Visitor,
-    webhooks::missing,
+    webhooks::{Which, missing},
     words::query,
 };
 use crate::commands::webhooks::words;
 
-/// Whose endpoint; without a delivery, all that wait for it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Which {
-    user: String,
-    endpoint: String,
-    delivery: String,
-}
-
-impl Which {
-    /// Where it is shown.
-    fn page(&self, done: &str) -> String {
-        let named = [("user", &*self.user), ("endpoint", &*self.endpoint), ("delivery", &*self.delivery)];
-        let query = query(&[&named[..], &[("done", done)]].concat());
-        let page = if self.delivery.is_empty() { "endpoint" } else { "delivery" };
-        format!("/console/webhooks/{page}?{query}")
-    }
+/// Where what is tried is shown: a delivery, or all that wait for an endpoint.
+fn page(which: &Which, done: &str) -> String {
+    let named = [("user", &*which.user), ("endpoint", &*which.endpoint), ("delivery", &*which.delivery)];
+    let query = query(&[&named[..], &[("done", done)]].concat());
+    let page = if which.delivery.is_empty() { "endpoint" } else { "delivery" };
+    format!("/console/webhooks/{page}?{query}")
 }
 
 /// `GET /console/webhooks/try-now`.
@@ -54,7 +42,7 @@ pub(super) async fn ask(visitor: Visitor, Query(which): Query<Which>) -> Respons
         hidden: hidden.map(|(name, value)| (name, value.clone())).into(),
         action: "/console/webhooks/try-now".to_owned(),
         button: "Try now",
-        back: which.page(""),
+        back: page(&which, ""),
         ..Confirm::new(visitor, "webhooks", title)
     }
     .page()
@@ -63,7 +51,12 @@ pub(super) async fn ask(visitor: Visitor, Query(which): Query<Which>) -> Respons
 /// `POST /console/webhooks/try-now`. Batch by batch, so that no rows are locked for long.
 pub(super) async fn act(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let field = |name| acting.field(name).unwrap_or_default().to_owned();
-    let which = Which { user: field("user"), endpoint: field("endpoint"), delivery: field("delivery") };
+    let which = Which {
+        user: field("user"),
+        endpoint: field("endpoint"),
+        delivery: field("delivery"),
+        ..Which::default()
+    };
     let (user, action) = (UserId::new(&*which.user), acting.action()?);
     let operations = console.of_user(&user);
     let mut word = "unchanged";
@@ -82,10 +75,10 @@ pub(super) async fn act(State(console): State<Console>, acting: Acting) -> Resul
         match tried.ok_or_else(|| missing(&which.endpoint))? {
             // A last batch; or the one delivery, which may be under way by now.
             TriedNow::Due(some) if some < TriedNow::BATCH => {
-                return Ok(Redirect::to(&which.page("tried-now")));
+                return Ok(Redirect::to(&page(&which, "tried-now")));
             }
             TriedNow::Due(_) => word = "tried-now",
-            TriedNow::Nothing => return Ok(Redirect::to(&which.page(word))),
+            TriedNow::Nothing => return Ok(Redirect::to(&page(&which, word))),
             refused => return Err(Fault::Refused(format!("Not tried: {}.", words(refused))).into()),
         }
     }

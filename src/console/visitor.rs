@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use super::session::Session;
-
 /// A visitor who may read.
 #[derive(Clone, Debug)]
 pub(super) struct Visitor {
@@ -11,8 +9,8 @@ pub(super) struct Visitor {
     pub(super) name: String,
     /// Whether they may change something.
     pub(super) may_act: bool,
-    /// The session to end.
-    pub(super) session: Option<Session>,
+    /// Whether there is a session to end.
+    pub(super) has_session: bool,
     /// What forms carry, so that they are known to be ours.
     pub(super) token: String,
     /// What scripts carry, so that they are known to be ours.

@@ -18,12 +18,13 @@ use super::{
     extract::Query,
     live::live_page,
     page::Frame,
-    paging::{read_place, write_place},
+    paging::read_place,
+    shards::user,
     visitor::Visitor,
     words::{Moment, query},
 };
 use crate::{
-    commands::{times::age, webhooks::try_seconds},
+    commands::{paging::cursor, times::age, webhooks::try_seconds},
     lists,
 };
 
@@ -120,8 +121,7 @@ live_page!(Page);
 
 /// The page as it is now.
 async fn page(console: &Console, frame: Frame, which: Which) -> Result<Page, Fault> {
-    let user = which.user.trim();
-    let user = (!user.is_empty()).then(|| UserId::new(user));
+    let user = user(&which.user);
     let reached = console.reached(user.as_ref()).await?;
     let (shards, now) = (&reached.shards, reached.now);
     let mut views = lists::endpoints::<db::Error>(shards, user.as_ref(), PAGE).await?;
@@ -129,7 +129,7 @@ async fn page(console: &Console, frame: Frame, which: Which) -> Result<Page, Fau
     let before = read_place(&which.before)?;
     let mut lost = lists::given_up::<db::Error>(shards, user.as_ref(), before.as_ref(), PAGE + 1).await?;
     let next = lost.cut(PAGE).map(|last| {
-        query(&[("user", &which.user), ("before", &write_place(last.finished_at, &last.delivery_id))])
+        query(&[("user", &which.user), ("before", &cursor(last.finished_at, &last.delivery_id))])
     });
     Ok(Page {
         frame,

@@ -20,7 +20,7 @@ use super::{
     samples,
     screen::Screen,
 };
-use crate::{embedded::Private, process::chance, wiring::App};
+use crate::{embedded::Private, process::new_id, wiring::App};
 
 /// Seconds of silence that end the conversation.
 const SILENCE: u64 = 3;
@@ -37,7 +37,8 @@ pub(super) async fn speak(
     screen: &Screen,
 ) -> anyhow::Result<LiveTalk> {
     let lines = samples::spoken();
-    let id = conversation_id();
+    // The client's own id of its conversation: under it, another process finds it.
+    let id = new_id().to_string();
     let mut api = ChildProcess::start(private, "api", &[])?;
     let process = api.number;
     let listens = |logged: &Value| {
@@ -92,12 +93,6 @@ pub(super) async fn speak(
         in_order: stored == said,
         jobs: jobs_of(app, &id).await?,
     })
-}
-
-/// The client's own id of its conversation: under it, another process finds it.
-fn conversation_id() -> String {
-    use rand::RngExt;
-    uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string()
 }
 
 fn query(id: &str) -> String {

@@ -1,5 +1,6 @@
 //! The demo's conversations: real-looking, of several kinds, none of them from the engine's own corpus.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// A conversation to be shown, and what may be expected of it.
@@ -47,7 +48,7 @@ pub(super) fn all() -> Vec<Sample> {
 
 /// The conversation whose worker is killed.
 pub(super) fn interrupted() -> Value {
-    segments(INTERRUPTED)
+    segments(INTERRUPTED, 6.0)
 }
 
 /// The conversation that is spoken over the live socket.
@@ -56,17 +57,18 @@ pub(super) fn spoken() -> &'static [Line] {
 }
 
 fn outbox(name: &'static str, lines: &[Line], least_items: usize) -> Sample {
-    Sample { name, route: Route::Outbox(segments(lines)), kept: true, least_items }
+    Sample { name, route: Route::Outbox(segments(lines, 6.0)), kept: true, least_items }
 }
 
 /// (the user speaks, words).
 pub(super) type Line = (bool, &'static str);
 
-fn segments(lines: &[Line]) -> Value {
-    let segment = |(index, (is_user, text)): (usize, &Line)| {
-        let start = index as f64 * 6.0;
+/// Lines that begin `apart` seconds from each other.
+fn segments<T: Serialize>(lines: &[(bool, T)], apart: f64) -> Value {
+    let segment = |(index, (is_user, text)): (usize, &(bool, T))| {
+        let start = index as f64 * apart;
         json!({
-            "text": text, "start": start, "end": start + 5.5, "is_user": is_user,
+            "text": text, "start": start, "end": start + apart - 0.5, "is_user": is_user,
             "speaker": if *is_user { "SPEAKER_00" } else { "SPEAKER_01" },
         })
     };
@@ -87,13 +89,7 @@ fn long_talk() -> Value {
             format!("About {room}: {remark} {opinion} {memory} {task}").trim().to_owned(),
         ));
     }
-    let segment = |(index, (is_user, text)): (usize, &(bool, String))| {
-        json!({
-            "text": text, "start": index as f64 * 7.0, "end": index as f64 * 7.0 + 6.5, "is_user": is_user,
-            "speaker": if *is_user { "SPEAKER_00" } else { "SPEAKER_01" },
-        })
-    };
-    lines.iter().enumerate().map(segment).collect()
+    segments(&lines, 7.0)
 }
 
 const MEETING: &[Line] = &[

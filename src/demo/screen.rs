@@ -192,9 +192,6 @@ impl Screen {
     }
 
     /// The last lines, or the document.
-    ///
-    /// # Errors
-    /// When these, or lines before, could not be written.
     pub(super) fn closing(&self, report: &Report) -> anyhow::Result<()> {
         self.still();
         if self.json {

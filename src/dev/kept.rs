@@ -46,9 +46,6 @@ impl Kept {
     }
 
     /// The user's key: the one of the run before if it still lives, else one that is made now.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub(super) async fn key(mut self, ledger: &Ledger, user: &UserId) -> anyhow::Result<SecretString> {
         let text = api::keys::generate(self.seed, ledger.db().shard());
         let owner = ledger.store().key_owner(&text.sha256).await?;

@@ -21,9 +21,6 @@ pub(super) struct Client {
 
 impl Client {
     /// A client that follows no redirect.
-    ///
-    /// # Errors
-    /// When the process has no root certificates.
     pub(super) fn new(runtime: Handle) -> Result<Self, reqwest::Error> {
         let http = reqwest::Client::builder()
             .redirect(Policy::none())

@@ -30,9 +30,6 @@ pub(crate) struct SpanCounts {
 
 impl SpanCounts {
     /// Counters at zero, of no registry yet.
-    ///
-    /// # Errors
-    /// When the name is invalid, which a test would have found.
     pub(crate) fn new() -> prometheus::Result<Self> {
         let help = "Spans by what became of them: sent to the collector, failed to be sent, or dropped because too \
                     many were waiting.";
@@ -43,9 +40,6 @@ impl SpanCounts {
     }
 
     /// Shows them at `/metrics`.
-    ///
-    /// # Errors
-    /// When they are there already.
     pub(crate) fn register(&self, registry: &Registry) -> prometheus::Result<()> {
         registry.register(Box::new(self.all.clone()))
     }

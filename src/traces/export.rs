@@ -44,9 +44,6 @@ pub(crate) struct Export {
 
 impl Export {
     /// Starts exporting where an address is set; nothing is connected yet.
-    ///
-    /// # Errors
-    /// When the settings cannot work, or the client cannot be made.
     pub(crate) fn start(settings: &TraceSettings, runtime: Handle) -> anyhow::Result<Option<Self>> {
         exit::refuse(&settings.problems())?;
         let (Some(endpoint), Some(sampler)) = (settings.endpoint(), settings.sampler()) else {

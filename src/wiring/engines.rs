@@ -12,10 +12,7 @@ use stages::Engines;
 use worker::EnginesWithKey;
 
 use super::chance;
-use crate::{
-    assistant::AssistantEngines,
-    config::{Config, DateOrder},
-};
+use crate::config::{Config, DateOrder};
 
 /// The engines of the service, and those of a run with its user's key. The key is for the configured model server
 /// alone; without one the key is not used.
@@ -23,7 +20,7 @@ pub(super) fn engines(
     config: &Config,
     metrics: &worker::Metrics,
     compute: Pool,
-) -> anyhow::Result<(Engines, EnginesWithKey, AssistantEngines)> {
+) -> anyhow::Result<(Engines, EnginesWithKey, api::ChatSettings)> {
     let order = match config.date_order {
         DateOrder::MonthFirst => DayOrder::MonthFirst,
         DateOrder::DayFirst => DayOrder::DayFirst,
@@ -41,8 +38,9 @@ pub(super) fn engines(
     if !config.uses_openai() {
         let without_server = ours.clone();
         let rules: Arc<dyn Converse> = embedded;
-        let none = AssistantEngines { engine: rules.clone(), embedded: rules, with_key: Arc::new(|_| None) };
-        return Ok((ours, Arc::new(move |_| Some(without_server.clone())), none));
+        let assistant =
+            api::ChatSettings { engine: rules.clone(), embedded: rules, ..api::ChatSettings::default() };
+        return Ok((ours, Arc::new(move |_| Some(without_server.clone())), assistant));
     }
     let mut key = [0; 32];
     chance().fill_bytes(&mut key);
@@ -63,12 +61,13 @@ pub(super) fn engines(
     .with_day_order(order)
     .seeing_with(config.openai_vision_model.as_deref());
     let (embeds, asked) = (config.openai_embed_model.is_some(), openai.clone());
-    let assistant = AssistantEngines {
+    let assistant = api::ChatSettings {
         engine: Arc::new(openai.clone()),
         embedded,
         with_key: Arc::new(move |key: &SecretString| {
             Some(Arc::new(asked.with_users_key(key).ok()?) as Arc<dyn Converse>)
         }),
+        ..api::ChatSettings::default()
     };
     let service = paid(&ours, openai.clone(), embeds);
     let with_key = move |key: &SecretString| Some(paid(&ours, openai.with_users_key(key).ok()?, embeds));

@@ -41,7 +41,7 @@ impl LiveParts {
         let sender = Sender::new(guard.clone()).context("making the outgoing client")?.apart(receivers()?);
         let audio = AudioWebhooks::new(shards.clone(), sender, metrics, chance().next_u64());
         let engine = engine.context("setting up the speech engine")?;
-        Ok(Self { sessions: api::Live::new(), engine, audio })
+        Ok(Self { sessions: api::Live::default(), engine, audio })
     }
 
     pub(super) fn settings(&self, config: &Config) -> api::LiveSettings {

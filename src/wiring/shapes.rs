@@ -1,30 +1,11 @@
-//! The ports of the API for web push and memories' categories, and the bodies that receivers get.
-
-use std::sync::Arc;
+//! The port of the API for memories' categories, and the bodies that receivers get.
 
 use engines::Embedded;
 use outbox::{ClaimedDelivery, ClaimedPush};
-use outside::{BrowserKeys, Vapid};
 use records::{ActionItem, Memory};
 use store::ConversationView;
 
-impl super::App {
-    /// The engines of the service.
-    pub(crate) fn engines(&self) -> &stages::Engines {
-        &self.engines
-    }
-}
-
-/// What the API must know of web push.
-pub(super) fn web_push(vapid: &Vapid) -> api::WebPush {
-    api::WebPush {
-        public_key: vapid.public_key().to_owned(),
-        check_keys: Arc::new(|p256dh, auth| BrowserKeys::new(p256dh, auth).is_ok()),
-    }
-}
-
 /// The embedded engine finds the categories of memories: no client waits for a model server.
-#[derive(Debug)]
 pub(super) struct Categories(pub(super) Embedded);
 
 impl api::Categorize for Categories {

@@ -66,9 +66,6 @@ impl TaskParts {
 }
 
 /// The task queue of these settings.
-///
-/// # Errors
-/// When its credentials are broken, or a setting is missing.
 fn queue(config: &Config) -> anyhow::Result<TaskQueue> {
     let deadline = u64::try_from(config.finalization_run_timeout_seconds).unwrap_or_default();
     let settings = config.tasks.queue(Duration::from_secs(deadline));

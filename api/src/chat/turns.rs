@@ -16,7 +16,7 @@ use super::{
     journal::{LEASE, TurnRow},
     toolbox::UserData,
 };
-use crate::{Error, UserApps, caller::Caller, shapes, state::AppState};
+use crate::{Error, UserApps, caller::Caller, error::Code, shapes, state::AppState};
 
 /// Earlier messages that an engine is shown.
 const HISTORY: i64 = 20;
@@ -65,13 +65,14 @@ pub(crate) async fn begin(state: &AppState, caller: &Caller, message: Message) -
         Some(app) => Some(names.get(app).cloned().ok_or(Error::NotFound("App"))?),
         None => None,
     };
-    let user = state.ledger.store().user(&caller.user).await?.ok_or(Error::NotAuthenticated)?;
+    let user =
+        state.ledger.store().user(&caller.user).await?.ok_or(Error::Refused(Code::NotAuthenticated))?;
     let engine: Arc<dyn Converse> = match &message.key {
         Some(key) => (settings.with_key)(key).unwrap_or_else(|| Arc::clone(&settings.embedded)),
         None if user.requires_byok => Arc::clone(&settings.embedded),
         None => Arc::clone(&settings.engine),
     };
-    let place = settings.chat.enter(settings.most).ok_or(Error::NoTurnFree)?;
+    let place = settings.chat.enter(settings.most).ok_or(Error::Refused(Code::NoTurnFree))?;
     let thread = thread(message.app_id.as_deref()).to_owned();
     let new = NewTurn {
         thread: thread.clone(),
@@ -85,7 +86,7 @@ pub(crate) async fn begin(state: &AppState, caller: &Caller, message: Message) -
     let now = match state.ledger.store().begin_turn(&caller.user, &new).await? {
         BegunTurn::Begun(now) => now,
         BegunTurn::Repeated(reply) => return Ok(Begun::Known(Box::new(shapes::message(&reply, &names)))),
-        BegunTurn::Busy(seconds) => return Err(Error::TurnRunning { retry_after: seconds.min(5) }),
+        BegunTurn::Busy(seconds) => return Err(Error::Later(Code::TurnRunning, seconds.min(5))),
     };
     let (events, followed) = unbounded_channel();
     let reply = Reply {

@@ -1,6 +1,8 @@
 //! The closed list of error codes: each with its status, its `detail` where that is always the same, what it means, and what
 //! to do. `/docs/errors` and `docs/errors.md` are made of it.
 
+use std::fmt;
+
 use axum::http::StatusCode;
 
 macro_rules! codes {
@@ -163,6 +165,12 @@ impl Code {
         let of_status = || Self::ALL.iter().copied().filter(move |code| code.number() == status);
         let by_words = of_status().find(|code| code.detail() == detail);
         by_words.or_else(|| of_status().find(|code| code.detail().is_empty())).unwrap_or(Self::Internal)
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     Error,
     caller::Caller,
-    error::Problem,
+    error::{Code, Problem},
     read::{Arrived, whole},
     state::{AppState, BODY_LIMIT},
 };
@@ -80,7 +80,8 @@ async fn named(
 ) -> Result<Response, Error> {
     let (mut parts, body) = request.into_parts();
     let caller = Caller::from_request_parts(&mut parts, state).await?;
-    let route = parts.extensions.get::<MatchedPath>().ok_or(Error::UnknownPath)?.as_str().to_owned();
+    let route =
+        parts.extensions.get::<MatchedPath>().ok_or(Error::Refused(Code::UnknownPath))?.as_str().to_owned();
     let name = name_in(&parts.headers)?;
     let bytes = whole(Request::from_parts(parts.clone(), body), state.settings.body_wait).await?;
     let fingerprint = fingerprint(&route, parts.uri.path(), &bytes);
@@ -156,7 +157,7 @@ async fn answer_again(
                 "the key was used for another request: another body, or another id in its path",
             ));
         }
-        Repeat::Running(seconds) => return Err(Error::StillRunning { retry_after: seconds.min(2) }),
+        Repeat::Running(seconds) => return Err(Error::Later(Code::StillRunning, seconds.min(2))),
         Repeat::Answered { status, answer } => {
             let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
             (StatusCode::from_u16(status).unwrap_or_default(), json, answer).into_response()
@@ -181,7 +182,7 @@ async fn keep(state: &AppState, key: &RequestKey, again: Again, answer: Response
     }
     let (parts, body) = answer.into_parts();
     let Ok(bytes) = to_bytes(body, BODY_LIMIT).await else {
-        return Error::UnreadableBody.into_response();
+        return Error::Refused(Code::UnreadableBody).into_response();
     };
     if let Some(kept) = without_secrets(&bytes)
         && let Err(error) = state.ledger.db().store_answer(key, parts.status.as_u16(), &kept).await

@@ -19,6 +19,7 @@ pub(crate) use idempotency::{
 use crate::{
     Error,
     completion::run_requests_to_completion,
+    error::Code,
     state::{AppState, BODY_LIMIT},
 };
 
@@ -26,7 +27,7 @@ use crate::{
 pub(crate) fn before(routes: Router<AppState>, state: AppState) -> Router {
     let router = routes
         .fallback(slash::fallback)
-        .method_not_allowed_fallback(async || Error::MethodNotAllowed)
+        .method_not_allowed_fallback(async || Error::Refused(Code::MethodNotAllowed))
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .layer(middleware::from_fn_with_state(state.clone(), memory::bound))
         .layer(pass::catch_panics())

@@ -51,7 +51,7 @@ pub(super) async fn attend(State(state): State<AppState>, mut request: Request, 
             () = since.overdue(longest) => {
                 // Before the work is dropped with the session that it waits for.
                 state.ledger.db().suspect_connections();
-                Error::NoAnswer.into_response()
+                Error::Refused(Code::Unavailable).into_response()
             }
         };
         if let Some(budget) = answer.extensions().get::<records::Budget>() {

@@ -10,7 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use crate::{Error, state::AppState};
+use crate::{Error, error::Code, state::AppState};
 
 /// 307, so that a POST stays one; to a path and not a URL, which holds behind any proxy.
 pub(super) async fn fallback(
@@ -26,12 +26,12 @@ pub(super) async fn fallback(
     }
     let shorter = path.trim_end_matches('/');
     if shorter.len() == path.len() || !state.patterns.has(shorter) {
-        return Error::UnknownPath.into_response();
+        return Error::Refused(Code::UnknownPath).into_response();
     }
     let query = uri.query().map_or(String::new(), |query| format!("?{query}"));
     match HeaderValue::try_from(format!("{shorter}{query}")) {
         Ok(place) => (StatusCode::TEMPORARY_REDIRECT, [(LOCATION, place)]).into_response(),
-        Err(_) => Error::UnknownPath.into_response(),
+        Err(_) => Error::Refused(Code::UnknownPath).into_response(),
     }
 }
 

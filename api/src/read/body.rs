@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     Error,
-    error::Problem,
+    error::{Code, Problem},
     state::{Account, AppState, BODY_LIMIT, Refused, Reservation, Since},
 };
 
@@ -54,7 +54,7 @@ pub(crate) async fn whole(request: Request, wait: Duration) -> Result<Bytes, Err
     }
     let declared = declared_length(request.headers());
     if declared.is_some_and(|bytes| bytes > BODY_LIMIT) {
-        return Err(Error::TooLarge);
+        return Err(Error::Refused(Code::TooLarge));
     }
     let account = request.extensions().get::<Account>().cloned();
     let since = request.extensions().get::<Since>().cloned();
@@ -64,17 +64,17 @@ pub(crate) async fn whole(request: Request, wait: Duration) -> Result<Bytes, Err
         Some(since) => since.arriving(arriving).await,
         None => arriving.await,
     };
-    arrived.map_err(|_| Error::TooSlow)?
+    arrived.map_err(|_| Error::Refused(Code::TooSlow))?
 }
 
 /// Reads a body into memory that is reserved as the body arrives, and not by the length that its client announces.
 async fn collect(body: Arriving, announced: usize, account: Option<&Account>) -> Result<Bytes, Error> {
     let mut arriving = body.into_data_stream();
     let mut bytes = Vec::new();
-    while let Some(data) = arriving.try_next().await.map_err(|_| Error::UnreadableBody)? {
+    while let Some(data) = arriving.try_next().await.map_err(|_| Error::Refused(Code::UnreadableBody))? {
         let length = bytes.len() + data.len();
         if length > BODY_LIMIT {
-            return Err(Error::TooLarge);
+            return Err(Error::Refused(Code::TooLarge));
         }
         if length > bytes.capacity() {
             let capacity = length.next_power_of_two().min(announced).max(length);
@@ -88,8 +88,8 @@ async fn collect(body: Arriving, announced: usize, account: Option<&Account>) ->
 
 fn too_large_or_busy(refused: Refused) -> Error {
     match refused {
-        Refused::TooLarge => Error::TooLarge,
-        Refused::Busy => Error::Overloaded,
+        Refused::TooLarge => Error::Refused(Code::TooLarge),
+        Refused::Busy => Error::Refused(Code::Overloaded),
     }
 }
 
@@ -164,9 +164,9 @@ impl Body {
 /// UTF-8, with or without a byte order mark. A NUL among the first four bytes is UTF-16 or UTF-32 (RFC 4627).
 fn parse(bytes: &[u8], account: Option<&Account>) -> Result<Parsed, Error> {
     if bytes.iter().take(4).any(|byte| *byte == 0) {
-        return Err(Error::UnreadableBody);
+        return Err(Error::Refused(Code::UnreadableBody));
     }
-    let text = std::str::from_utf8(bytes).map_err(|_| Error::UnreadableBody)?;
+    let text = std::str::from_utf8(bytes).map_err(|_| Error::Refused(Code::UnreadableBody))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let hold = |bytes| match account {
         Some(account) => account.hold(bytes).map_err(too_large_or_busy),
@@ -181,7 +181,7 @@ fn parse(bytes: &[u8], account: Option<&Account>) -> Result<Parsed, Error> {
     let _characters = hold(text.len() * size_of::<char>())?;
     match python_json::read(text) {
         Ok((value, unrepresentable)) => Ok(Parsed { value, unrepresentable, _held: held }),
-        Err(Unread::TooMuch) => Err(Error::UnreadableBody),
+        Err(Unread::TooMuch) => Err(Error::Refused(Code::UnreadableBody)),
         Err(Unread::Broken(fault)) => Err(Error::Invalid(vec![Problem {
             kind: "json_invalid",
             loc: vec!["body".into(), fault.at.into()],

@@ -8,8 +8,8 @@ use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::Error;
 use crate::error::Problem;
+use crate::{Error, error::Code};
 
 /// Reads a body with two required fields and one optional one, and gives the `detail` of its refusal.
 fn detail_of(bytes: &[u8], content_type: &str) -> Value {
@@ -174,5 +174,5 @@ async fn body_read_timeout_covers_the_whole_body() {
         whole(Request::new(axum::body::Body::from_stream(drops)), Duration::from_secs(60))
     };
     assert_eq!(dripped(59).await.unwrap().len(), 59);
-    assert!(matches!(dripped(61).await, Err(Error::TooSlow)));
+    assert!(matches!(dripped(61).await, Err(Error::Refused(Code::TooSlow))));
 }

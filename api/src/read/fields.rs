@@ -75,6 +75,11 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// A rule of our own does not hold for a field.
+    pub(crate) fn refuse(&mut self, name: &'static str, words: &str) {
+        let _: Option<()> = self.report.at(name, |report| report.rule(words));
+    }
+
     /// A PATCH needs one of the named fields; with none, the rule is reported at the object.
     pub(crate) fn needs_any(&mut self, names: &[&'static str]) -> Option<()> {
         match self.has_any(names) {

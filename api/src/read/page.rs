@@ -68,8 +68,7 @@ pub(crate) fn date_range(fields: &mut Fields<'_>) -> (Option<Timestamp>, Option<
     if let (Some(start), Some(end)) = (start, end)
         && start > end
     {
-        let _: Option<()> =
-            fields.report.at("end_date", |report| report.rule("end_date is before start_date"));
+        fields.refuse("end_date", "end_date is before start_date");
     }
     (start, end)
 }

@@ -9,14 +9,14 @@ use super::{Report, Take};
 pub(crate) struct Text {
     min: usize,
     max: usize,
-    /// Whether the document says that it must not be blank.
-    not_blank: bool,
+    /// Why one that is blank is refused, where it is.
+    not_blank: Option<&'static str>,
 }
 
 impl Text {
     /// Bounded on both sides.
     pub(crate) const fn between(min: usize, max: usize) -> Self {
-        Self { min, max, not_blank: false }
+        Self { min, max, not_blank: None }
     }
 
     /// As long as labels, names and addresses of other people's making may be: bounded because lists repeat them.
@@ -29,10 +29,9 @@ impl Text {
         Self::between(0, usize::MAX)
     }
 
-    /// Says in the document that it holds more than white space. Each field has words of its own for the refusal, so that
-    /// its reader looks.
-    pub(crate) const fn not_blank(self) -> Self {
-        Self { not_blank: true, ..self }
+    /// It holds more than white space, or is refused in these words.
+    pub(crate) const fn not_blank(self, words: &'static str) -> Self {
+        Self { not_blank: Some(words), ..self }
     }
 }
 
@@ -52,10 +51,11 @@ impl Take for Text {
             let msg = format!("String should have at most {}", characters(self.max));
             return report.refuse_with("string_too_long", msg, json!({ "max_length": self.max }));
         }
-        // Postgres' text cannot hold U+0000: better refused here than broken there.
-        match text.contains('\0') {
-            true => report.rule("the character U+0000 is not allowed"),
-            false => Some(text.clone()),
+        match self.not_blank {
+            // Postgres' text cannot hold U+0000: better refused here than broken there.
+            _ if text.contains('\0') => report.rule("the character U+0000 is not allowed"),
+            Some(words) if text.trim().is_empty() => report.rule(words),
+            _ => Some(text.clone()),
         }
     }
 
@@ -67,7 +67,7 @@ impl Take for Text {
         if self.max < usize::MAX {
             schema.insert("maxLength".to_owned(), self.max.into());
         }
-        if self.not_blank {
+        if self.not_blank.is_some() {
             schema.insert("pattern".to_owned(), "\\S".into());
         }
         schema.into()

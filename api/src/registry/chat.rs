@@ -1,6 +1,6 @@
 //! The turns of one process: how many there are, and their end when the process stops.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::{
@@ -36,7 +36,7 @@ pub(crate) struct Place {
 
 impl Chat {
     /// No turns yet.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Arc::new(Inner {
             closed: CancellationToken::new(),
             stop: CancellationToken::new(),
@@ -78,19 +78,6 @@ impl Place {
     /// Cancelled when the turn is to end now.
     pub(crate) fn stop(&self) -> CancellationToken {
         self.stop.clone()
-    }
-}
-
-impl Default for Chat {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl fmt::Debug for Chat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let taken = PLACES.saturating_sub(self.0.places.available_permits());
-        f.debug_struct("Chat").field("turns", &taken).finish_non_exhaustive()
     }
 }
 

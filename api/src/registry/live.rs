@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashMap,
-    fmt,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -60,11 +59,6 @@ pub(crate) struct Seat {
 }
 
 impl Live {
-    /// No sessions yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// `soft`: no more sessions; those that are there finish what was said, tell their clients to connect again, and end.
     /// Returns when all have ended, or at once when `hard` is cancelled.
     pub async fn run(self, soft: CancellationToken, hard: CancellationToken) {
@@ -161,12 +155,6 @@ impl Drop for Seat {
     }
 }
 
-impl fmt::Debug for Live {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Live").field("sessions", &self.0.seats.lock().taken).finish_non_exhaustive()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
@@ -175,7 +163,7 @@ mod tests {
 
     #[test]
     fn live_sessions_are_limited_globally_and_per_user() {
-        let live = Live::new();
+        let live = Live::default();
         let (ann, bob) = (UserId::new("ann"), UserId::new("bob"));
         let mut seats: Vec<Seat> = (0..3).map(|_| live.enter(3).unwrap()).collect();
         assert!(live.enter(3).is_none());
@@ -187,7 +175,7 @@ mod tests {
 
     #[test]
     fn conversation_taken_over_stays_with_the_newer_session() {
-        let (live, ann, id) = (Live::new(), UserId::new("ann"), ConversationId::new("c"));
+        let (live, ann, id) = (Live::default(), UserId::new("ann"), ConversationId::new("c"));
         let (mut old, mut young) = (live.enter(9).unwrap(), live.enter(9).unwrap());
         assert!(old.sit(&ann, 9) && young.sit(&ann, 9));
         let (commands, _) = mpsc::channel(1);
@@ -201,7 +189,7 @@ mod tests {
 
     #[tokio::test]
     async fn shutdown_waits_for_live_sessions() {
-        let (live, soft) = (Live::new(), CancellationToken::new());
+        let (live, soft) = (Live::default(), CancellationToken::new());
         let seat = live.enter(9).unwrap();
         let stop = seat.stop();
         let mut running = tokio::spawn(live.clone().run(soft.clone(), CancellationToken::new()));

@@ -29,7 +29,6 @@ const BATCH: usize = 50;
 const ALL: &str = "/v1/dev/user/action-items";
 const ONE: &str = "/v1/dev/user/action-items/{action_item_id}";
 
-/// What is to be done.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     let example = json!({ "description": "Call the dentist", "due_at": "2026-11-27T17:00:00+01:00" });
     vec![

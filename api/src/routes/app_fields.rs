@@ -188,16 +188,14 @@ fn visibility() -> Named<Choice<&'static str, AppVisibility>> {
 
 fn refuse_blank(fields: &mut Fields<'_>, name: &'static str, text: Option<&str>) {
     if text.is_some_and(|text| text.trim().is_empty()) {
-        let _: Option<()> =
-            fields.report.at(name, |report| report.rule(&format!("{name} must not be blank")));
+        fields.refuse(name, &format!("{name} must not be blank"));
     }
 }
 
 /// It is sent in a header.
 fn refuse_bad_token(fields: &mut Fields<'_>, token: Option<&str>) {
     if token.is_some_and(|token| !token.bytes().all(|byte| byte.is_ascii_graphic())) {
-        let words = "mcp_token must be visible ASCII characters";
-        let _: Option<()> = fields.report.at("mcp_token", |report| report.rule(words));
+        fields.refuse("mcp_token", "mcp_token must be visible ASCII characters");
     }
 }
 
@@ -209,6 +207,6 @@ fn refuse_bad_url(
 ) {
     if url.is_some_and(|url| !may_call(url)) {
         let words = format!("{name} must be an https URL of a public address, without user and password");
-        let _: Option<()> = fields.report.at(name, |report| report.rule(&words));
+        fields.refuse(name, &words);
     }
 }

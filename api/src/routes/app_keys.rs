@@ -23,7 +23,6 @@ const KIND: &str = "Key";
 
 const ALL: &str = "/v1/apps/{app_id}/keys";
 
-/// The keys of an app.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::post(ALL, Scope::AppsWrite, create)
@@ -94,7 +93,7 @@ async fn create(
     let stored = state.ledger.store().create_app_key(&caller.user, &app.id, &key).await?;
     let stored = stored.map_err(|refusal| match refusal {
         AppKeyRefusal::NoSuchApp => Error::NotFound(apps::KIND),
-        AppKeyRefusal::TooMany => Error::Conflict(Code::TooManyAppKeys),
+        AppKeyRefusal::TooMany => Error::Refused(Code::TooManyAppKeys),
     })?;
     Ok(Json(shapes::created_app_key(&stored, made.plaintext.expose_secret())))
 }

@@ -42,7 +42,6 @@ const OTHER_SERVER: &str =
 const ALL: &str = "/v1/apps";
 const ONE: &str = "/v1/apps/{app_id}";
 
-/// Apps, from their making to their installation.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     let which = || takes(read_app_id, &[("app_id", "Which app.", "")]);
     vec![
@@ -198,11 +197,10 @@ async fn create(Creating(state): Creating, caller: Caller, body: Body) -> Reply<
     let secret = SecretString::from(format!("whsec_{}", STANDARD.encode(state.ids.secret())));
     let new = NewApp { id: state.ids.fresh().to_string(), fields, manifest, secret };
     let made = state.ledger.store().create_app(&caller.user, &new).await?;
-    let made = made.map_err(|TooManyApps| Error::Conflict(Code::TooManyApps))?;
+    let made = made.map_err(|TooManyApps| Error::Refused(Code::TooManyApps))?;
     Ok(Json(shapes::created_app(shape(&state, &caller.user, &made), new.secret.expose_secret())))
 }
 
-/// PATCH: at least one field. Whatever it changes, the manifest is fetched anew.
 async fn change(
     State(state): State<AppState>,
     caller: Caller,
@@ -224,7 +222,6 @@ async fn refresh(State(state): State<AppState>, caller: Caller, Ids(id): Ids<Str
     save(&state, &caller.user, &app, fields, Saved::Path).await
 }
 
-/// DELETE: the app and its keys. It is no longer installed for any user.
 async fn delete(State(state): State<AppState>, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
     let app = owned(&state, &caller.user, &id).await?;
     let deleted = state.ledger.store().delete_app(&caller.user, &app.id).await?;
@@ -245,12 +242,12 @@ async fn enable(
     if let Some(url) = &app.fields.setup_completed_url
         && !state.settings.app_servers.is_set_up(&caller.user, url).await
     {
-        return Err(Error::SetupNotCompleted);
+        return Err(Error::Refused(Code::SetupNotCompleted));
     }
     state.ledger.store().install_app(&caller.user, &id).await?.map_err(|refusal| match refusal {
         InstallRefusal::NoSuchApp => Error::NotFound(KIND),
-        InstallRefusal::SwitchedOff => Error::Conflict(Code::AppSwitchedOff),
-        InstallRefusal::TooMany => Error::Conflict(Code::TooManyInstalls),
+        InstallRefusal::SwitchedOff => Error::Refused(Code::AppSwitchedOff),
+        InstallRefusal::TooMany => Error::Refused(Code::TooManyInstalls),
     })?;
     Ok(Json(shapes::DONE))
 }
@@ -275,7 +272,7 @@ fn read_app_id(fields: &mut Fields<'_>) -> Option<String> {
 /// 404 for one that the caller does not see, 403 for another user's public one.
 pub(super) async fn owned(state: &AppState, user: &UserId, id: &str) -> Result<App, Error> {
     let app = state.ledger.store().app(user, id).await?.ok_or(Error::NotFound(KIND))?;
-    if app.owner == *user { Ok(app) } else { Err(Error::NotOwner) }
+    if app.owner == *user { Ok(app) } else { Err(Error::Refused(Code::NotOwner)) }
 }
 
 fn shape(state: &AppState, user: &UserId, app: &App) -> shapes::App {
@@ -325,7 +322,7 @@ async fn save(
             }
             Ok(Json(shape(state, user, &stored)))
         }
-        Stored::Changed => Err(Error::Conflict(Code::AppChanged)),
+        Stored::Changed => Err(Error::Refused(Code::AppChanged)),
         Stored::Gone => Err(Error::NotFound(KIND)),
     }
 }

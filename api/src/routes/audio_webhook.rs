@@ -10,6 +10,7 @@ use crate::{
     Error, Reply, Scope,
     caller::Caller,
     endpoint::{Answer, Endpoint, takes},
+    error::Code,
     read::{Body, Bool, Fields, Int, Note, Text, object},
     shapes,
     state::AppState,
@@ -21,7 +22,6 @@ const SECONDS: i64 = 5;
 
 const PATH: &str = "/v1/users/developer/webhook/audio_bytes";
 
-/// The audio webhook of a user.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::post(PATH, Scope::WebhooksWrite, set)
@@ -63,7 +63,6 @@ enum Asked {
     Disable,
 }
 
-/// POST: sets it, and enables it. The answer carries `secret` where it is a new one.
 async fn set(
     State(state): State<AppState>,
     caller: Caller,
@@ -77,7 +76,7 @@ async fn set(
     let new = NewAudioWebhook { url, seconds, secret: secret.clone(), replace_secret };
     let set = state.ledger.outbox().set_audio_webhook(&caller.user, &new).await?;
     // The user was deleted since the key was looked up.
-    let set = set.ok_or(Error::NotAuthenticated)?;
+    let set = set.ok_or(Error::Refused(Code::NotAuthenticated))?;
     let secret = set.is_new_secret.then(|| secret.expose_secret());
     Ok(Json(shapes::changed_audio_webhook(&set, secret)))
 }

@@ -8,7 +8,12 @@ use ledger::{CreateOutcome, Ledger, NewConversation, WithKeys};
 use records::{ConversationId, Status, UserId};
 use secrecy::SecretString;
 
-use crate::{ByokPermit, Error, error::Problem, keyed::admitted, state::AppState};
+use crate::{
+    ByokPermit, Error,
+    error::{Code, Problem},
+    keyed::admitted,
+    state::AppState,
+};
 
 const NAME: &str = "x-byok-openai";
 const OPENAI: HeaderName = HeaderName::from_static(NAME);
@@ -41,15 +46,15 @@ pub(crate) fn key_from(text: &str) -> Option<SecretString> {
 /// A permit for a run with own keys, taken before anything is changed.
 ///
 /// # Errors
-/// [`Error::ByokRunsFull`].
+/// [`Code::ByokRunsFull`].
 pub(super) fn permit(state: &AppState, user: &UserId) -> Result<Box<dyn ByokPermit>, Error> {
-    state.settings.keyed.permit(user).ok_or(Error::ByokRunsFull)
+    state.settings.keyed.permit(user).ok_or(Error::Refused(Code::ByokRunsFull))
 }
 
 /// Creates a conversation whose job runs with `key`, or resumes the parked job of a repeat.
 ///
 /// # Errors
-/// [`Error::ByokRunsFull`], and when the database does not answer.
+/// [`Code::ByokRunsFull`], and when the database does not answer.
 pub(super) async fn create(
     state: &AppState,
     user: &UserId,
@@ -89,7 +94,7 @@ pub(super) async fn create(
 /// given again without asking a handler; keys must not be lost with it.
 ///
 /// # Errors
-/// As [`key_of`], and [`Error::ByokRunsFull`].
+/// As [`key_of`], and [`Code::ByokRunsFull`].
 pub(super) fn resume<'a>(
     state: &'a AppState,
     user: &'a UserId,

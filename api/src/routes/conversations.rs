@@ -15,6 +15,7 @@ use crate::{
     Error, Scope,
     caller::Caller,
     endpoint::{Answer, CURSOR, Endpoint, takes},
+    error::Code,
     read::{
         Body, Bool, Choice, CommaSeparated, Fields, Named, Note, Page, Query, Text, cursor, date_range,
         object, page, query,
@@ -31,7 +32,6 @@ pub(super) const KIND: &str = "Conversation";
 const ALL: &str = "/v1/dev/user/conversations";
 const ONE: &str = "/v1/dev/user/conversations/{conversation_id}";
 
-/// What is done with conversations that exist.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::get(ALL, Scope::ConversationsRead, list)
@@ -67,14 +67,13 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-/// GET: a page of conversations, newest first; without a `status` of completed, not discarded ones.
 async fn list(
     State(state): State<AppState>,
     caller: Caller,
     uri: Uri,
     parameters: Query,
 ) -> Result<Response, Error> {
-    let (page, filter) = filter(&parameters)?;
+    let (page, filter) = query(&parameters, read_filter)?;
     let reserve = |bytes| caller.account.hold_for_answer(bytes);
     let views =
         state.ledger.store().conversations_within(&caller.user, &filter, reserve).await?.map_err(too_long)?;
@@ -89,12 +88,8 @@ async fn list(
 fn too_long(refused: Refused) -> Error {
     match refused {
         Refused::TooLarge => db::Error::TooMuch.into(),
-        Refused::Busy => Error::Overloaded,
+        Refused::Busy => Error::Refused(Code::Overloaded),
     }
-}
-
-fn filter(parameters: &Query) -> Result<(Page, ConversationFilter), Error> {
-    query(parameters, read_filter)
 }
 
 const TRANSCRIPT: Note = ("include_transcript", "With `transcript_segments`.", "false");

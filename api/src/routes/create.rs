@@ -13,6 +13,7 @@ use crate::{
     Error, Reply, Scope, Settings,
     caller::Caller,
     endpoint::{Answer, Endpoint, takes},
+    error::Code,
     ids::of_client_session,
     middleware::Creating,
     read::{Body, Bool, Choice, Fields, Moment, Note, Text, in_calendar, named, object},
@@ -23,7 +24,6 @@ use crate::{
 const WAITS: &str = "Answers when it is processed, or, when that takes longer than a while (25 seconds unless configured), \
     with the status `processing`; the work goes on, whatever becomes of the connection.";
 
-/// What creates conversations.
 pub(super) fn endpoints(settings: &Settings) -> Vec<Endpoint> {
     let id = ConversationId::new("");
     vec![
@@ -60,15 +60,14 @@ pub(super) fn endpoints(settings: &Settings) -> Vec<Endpoint> {
 }
 
 fn created() -> Answer {
-    let pointer = "/id";
     Answer::one::<shapes::CreatedConversation>("Stored, and processed or being processed.")
-        .leads_to("get_conversation", "conversation_id", pointer)
-        .leads_to("update_conversation", "conversation_id", pointer)
-        .leads_to("append_segments", "conversation_id", pointer)
-        .leads_to("finalize_conversation", "conversation_id", pointer)
-        .leads_to("reprocess_conversation", "conversation_id", pointer)
-        .leads_to("get_finalization", "conversation_id", pointer)
-        .leads_to("delete_conversation", "conversation_id", pointer)
+        .leads_to("get_conversation", "conversation_id", "/id")
+        .leads_to("update_conversation", "conversation_id", "/id")
+        .leads_to("append_segments", "conversation_id", "/id")
+        .leads_to("finalize_conversation", "conversation_id", "/id")
+        .leads_to("reprocess_conversation", "conversation_id", "/id")
+        .leads_to("get_finalization", "conversation_id", "/id")
+        .leads_to("delete_conversation", "conversation_id", "/id")
 }
 
 /// The answer to a repeat: the conversation as it is now.
@@ -104,7 +103,7 @@ async fn from_segments(
         new.id = ConversationId::new(of_client_session(caller.user.as_str(), session).to_string());
     }
     if new.deferred && !state.settings.finalize_enabled {
-        return Err(Error::FinalizationUnavailable);
+        return Err(Error::Refused(Code::FinalizationUnavailable));
     }
     create(&state, &caller, new, key).await
 }
@@ -131,10 +130,7 @@ const LANGUAGE: Note = (
 const GEOLOCATION: Note = ("geolocation", "Where it happened.", "");
 
 fn read_text(fields: &mut Fields<'_>, fresh: &ConversationId) -> Option<NewConversation> {
-    let text = fields.required("text", Text::between(1, 100_000).not_blank());
-    if text.as_deref().is_some_and(|text| text.trim().is_empty()) {
-        let _: Option<()> = fields.report.at("text", |report| report.rule("text must not be blank"));
-    }
+    let text = fields.required("text", Text::between(1, 100_000).not_blank("text must not be blank"));
     let kinds = Choice::of(["audio_transcript", "message", "other_text"].map(|name| (name, name)));
     let kinds = named("TextSource", "What kind of text it is.", kinds);
     let text_source = fields.present("text_source", kinds).unwrap_or("other_text").to_owned();

@@ -20,7 +20,6 @@ use crate::{
     state::AppState,
 };
 
-/// What was delivered to an endpoint, and delivering again.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::post("/v1/dev/user/webhooks/{endpoint_id}/test", Scope::WebhooksWrite, test)
@@ -97,7 +96,7 @@ async fn tested(
     let written = state.ledger.outbox().test_delivery(user, endpoint, id).await?;
     let written = written.map_err(|refusal| match refusal {
         TestRefusal::Missing => Error::NotFound(KIND),
-        TestRefusal::Disabled => Error::Conflict(Code::WebhookDisabled),
+        TestRefusal::Disabled => Error::Refused(Code::WebhookDisabled),
     })?;
     Ok(shapes::delivery(&written))
 }
@@ -128,7 +127,6 @@ fn read_page(fields: &mut Fields<'_>) -> Option<(Page, DeliveryPage)> {
 /// What may have become of a delivery.
 const STATUSES: [&str; 5] = ["pending", "sending", "delivered", "exhausted", "cancelled"];
 
-/// POST `…/deliveries/{delivery}/redeliver`: a finished delivery once more, under its own id.
 async fn redeliver(
     State(state): State<AppState>,
     caller: Caller,
@@ -136,7 +134,7 @@ async fn redeliver(
 ) -> Reply<shapes::Delivery> {
     match state.ledger.outbox().redeliver(&caller.user, &endpoint, &delivery).await? {
         Redelivery::Due(again) => Ok(Json(shapes::delivery(&again))),
-        Redelivery::UnderWay => Err(Error::Conflict(Code::DeliveryUnderWay)),
+        Redelivery::UnderWay => Err(Error::Refused(Code::DeliveryUnderWay)),
         Redelivery::Missing => {
             must_exist(&state, &caller.user, &endpoint).await?;
             Err(Error::NotFound("Delivery"))

@@ -2,6 +2,7 @@
 
 use axum::{
     Json,
+    body::Bytes,
     extract::State,
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
@@ -42,7 +43,6 @@ const NOTES: Text = Text::between(0, 100_000);
 /// Where a meeting is joined: as long as an address that is called.
 const LINK: Text = Text::between(0, 2_048);
 
-/// Finalizing, and polling.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     let unavailable = "Durable dispatch is not configured (without `Retry-After`: repeating does not help), or the service is \
         unavailable for the moment. Nothing was changed.";
@@ -83,7 +83,6 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-/// POST `…/finalize`: answers as soon as the admission is committed. A repeat changes nothing.
 pub(super) async fn admit(
     Creating(state): Creating,
     caller: Caller,
@@ -92,7 +91,7 @@ pub(super) async fn admit(
     body: Body,
 ) -> Result<Response, Error> {
     if !state.settings.finalize_enabled {
-        return Err(Error::FinalizationUnavailable);
+        return Err(Error::Refused(Code::FinalizationUnavailable));
     }
     let key = byok::key_of(&headers)?;
     let context = optional_object(body, read_context)?.flatten();
@@ -140,11 +139,6 @@ pub(super) fn no_content() -> Error {
     )])
 }
 
-/// Where the newest job of a conversation is polled.
-pub(super) fn poll_route(id: &ConversationId) -> String {
-    format!("/v1/conversations/{}/finalization", id.as_str())
-}
-
 /// Admits with the user's own keys, or resumes the parked job that is there; whether a job was made.
 async fn finalize_with(
     key: SecretString,
@@ -186,11 +180,16 @@ pub(super) fn show(account: &Account, view: &ConversationView) -> Result<Respons
         conversation: shapes::conversation(view, true),
         messages: [],
     })?;
+    Ok(where_to_poll(body, &view.conversation.id))
+}
+
+/// An answer in JSON whose `Location` is where the newest job of a conversation is polled.
+pub(super) fn where_to_poll(body: Bytes, id: &ConversationId) -> Response {
     let mut response = ([(header::CONTENT_TYPE, tagged::JSON)], body).into_response();
-    if let Ok(location) = HeaderValue::from_str(&poll_route(&view.conversation.id)) {
+    if let Ok(location) = HeaderValue::from_str(&format!("/v1/conversations/{id}/finalization")) {
         response.headers_mut().insert(header::LOCATION, location);
     }
-    Ok(response)
+    response
 }
 
 /// Words for the optional body.
@@ -244,7 +243,6 @@ fn participant(fields: &mut Fields<'_>) -> Option<Value> {
     }))
 }
 
-/// GET `…/finalization`: the newest revision's job.
 pub(super) async fn poll(
     State(state): State<AppState>,
     caller: Caller,

@@ -10,7 +10,6 @@ use crate::{
     state::AppState,
 };
 
-/// The places for conversations.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::get("/v1/dev/user/folders", Scope::FoldersRead, list)

@@ -40,7 +40,6 @@ const UNIT: Text = Text::between(0, 100);
 const ALL: &str = "/v1/dev/user/goals";
 const ONE: &str = "/v1/dev/user/goals/{goal_id}";
 
-/// What the user strives for.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::get(ALL, Scope::GoalsRead, list)
@@ -182,7 +181,6 @@ fn read_new(fields: &mut Fields<'_>, id: &GoalId) -> Option<NewGoal> {
     })
 }
 
-/// PATCH: at least one of title, goal_type, target_value, min_value, max_value, unit, is_active.
 async fn change(
     State(state): State<AppState>,
     caller: Caller,

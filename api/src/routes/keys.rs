@@ -26,7 +26,6 @@ pub(super) const KIND: &str = "Key";
 
 const ALL: &str = "/v1/dev/keys";
 
-/// Creating, listing and revoking keys.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::get("/v1/dev/key", Access::AnyKey, own)
@@ -73,7 +72,8 @@ pub(super) async fn list(State(state): State<AppState>, caller: Caller) -> Reply
 /// GET `/v1/dev/key`: the key that asks. Every key may know what it is.
 pub(super) async fn own(State(state): State<AppState>, caller: Caller) -> Reply<shapes::Key> {
     // Revoked and pruned since the caller was let in: it is no key any more.
-    let own = find(&state, &caller.user, &caller.key_id).await?.ok_or(Error::NotAuthenticated)?;
+    let own =
+        find(&state, &caller.user, &caller.key_id).await?.ok_or(Error::Refused(Code::NotAuthenticated))?;
     Ok(Json(shapes::key(&own)))
 }
 
@@ -99,8 +99,8 @@ pub(super) async fn create(
     };
     state.ledger.store().add_key(&caller.user, &key).await?.map_err(|refusal| match refusal {
         // A key of theirs has just been used. Gone meanwhile is gone.
-        KeyRefusal::NoSuchPerson => Error::NotAuthenticated,
-        KeyRefusal::TooMany => Error::Conflict(Code::TooManyKeys),
+        KeyRefusal::NoSuchPerson => Error::Refused(Code::NotAuthenticated),
+        KeyRefusal::TooMany => Error::Refused(Code::TooManyKeys),
         KeyRefusal::Expired => wrong_end("expires_at must be in the future"),
     })?;
     let stored = find(&state, &caller.user, &key.id).await?.ok_or(Error::NotFound(KIND))?;

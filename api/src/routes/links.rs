@@ -73,7 +73,7 @@ impl Row for KnownPerson {}
 /// The same where the answer may be large: its memory is reserved before it is used.
 ///
 /// # Errors
-/// [`Error::Overloaded`].
+/// [`crate::error::Code::Overloaded`].
 pub(super) fn answer_within<'r, T: Row, S: Serialize>(
     account: &Account,
     uri: &Uri,

@@ -19,6 +19,7 @@ use crate::{
     Error, Scope, Settings,
     caller::Caller,
     endpoint::{Access, Answer, Endpoint, takes},
+    error::Code,
     keys::hash_of,
     live::{Actor, Asks, LARGEST_FRAME, Start, asks},
     read::{Note, Query, query},
@@ -35,7 +36,6 @@ const READ_BUFFER: usize = 8 * 1024;
 /// How many names of the user's people a recognizer gets.
 const VOCABULARY: i64 = 100;
 
-/// The sockets: their addresses. Their frames are in `docs/live.md`.
 pub(super) fn endpoints(settings: &Settings) -> Vec<Endpoint> {
     let parameters = || takes(|fields| asks(fields, settings), PARAMETERS);
     let no_upgrade =
@@ -111,14 +111,14 @@ async fn listen(
     let asks = query(&parameters, |fields| asks(fields, &state.settings))?;
     let own_key = key_of(&headers)?;
     if asks.uid != caller.user {
-        return Err(Error::OtherUser);
+        return Err(Error::Refused(Code::OtherUser));
     }
-    let upgrade = upgrade.map_err(|_| Error::NoUpgrade)?;
-    let key = hash_of(&headers).ok_or(Error::NotAuthenticated)?;
+    let upgrade = upgrade.map_err(|_| Error::Refused(Code::NoUpgrade))?;
+    let key = hash_of(&headers).ok_or(Error::Refused(Code::NotAuthenticated))?;
     let live = &state.settings.live;
-    let mut seat = live.live.enter(live.sessions).ok_or(Error::NoSocketFree)?;
+    let mut seat = live.live.enter(live.sessions).ok_or(Error::Refused(Code::NoSocketFree))?;
     if !seat.sit(&caller.user, live.sessions_per_user) {
-        return Err(Error::TooManySockets);
+        return Err(Error::Refused(Code::TooManySockets));
     }
     let start = start(state, caller, key, asks, own_key, seat).await?;
     Ok(bounded(upgrade).on_upgrade(async move |socket| {
@@ -134,9 +134,9 @@ async fn web_listen(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Error> {
     let asks = query(&parameters, |fields| asks(fields, &state.settings))?;
-    let upgrade = upgrade.map_err(|_| Error::NoUpgrade)?;
+    let upgrade = upgrade.map_err(|_| Error::Refused(Code::NoUpgrade))?;
     let live = &state.settings.live;
-    let seat = live.live.enter(live.sessions).ok_or(Error::NoSocketFree)?;
+    let seat = live.live.enter(live.sessions).ok_or(Error::Refused(Code::NoSocketFree))?;
     Ok(bounded(upgrade).on_upgrade(async move |mut socket| {
         match admit(state, asks, seat, &mut socket).await {
             Ok(start) => {
@@ -189,7 +189,7 @@ async fn admit(
 fn refused(error: Error) -> CloseCode {
     match error {
         Error::Ledger(error) if error.is_passing() => CloseCode::Busy,
-        Error::TooManyRequests { .. } => CloseCode::Busy,
+        Error::Later(Code::TooManyRequests, _) => CloseCode::Busy,
         Error::Ledger(_) => CloseCode::Failed,
         _ => CloseCode::Refused,
     }
@@ -204,7 +204,8 @@ async fn start(
     own_key: Option<SecretString>,
     seat: Seat,
 ) -> Result<Start, Error> {
-    let user = state.ledger.store().user(&caller.user).await?.ok_or(Error::NotAuthenticated)?;
+    let user =
+        state.ledger.store().user(&caller.user).await?.ok_or(Error::Refused(Code::NotAuthenticated))?;
     let people = state.ledger.store().known_people(&caller.user, VOCABULARY, 0).await?;
     let vocabulary = user.name.into_iter().chain(people.into_iter().map(|person| person.name)).collect();
     let requires_own_key = user.requires_byok;

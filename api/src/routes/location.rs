@@ -17,7 +17,6 @@ use crate::{
 
 const PATH: &str = "/v1/users/geolocation";
 
-/// Where the user is.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::patch(PATH, Scope::ProfileWrite, note)

@@ -11,6 +11,7 @@ use crate::{
     Error, Reply, Scope,
     caller::Caller,
     endpoint::{Answer, Endpoint, takes},
+    error::Code,
     read::{Body, Bool, Choice, Fields, ListOf, Note, Text, object},
     shapes::{
         self,
@@ -24,7 +25,6 @@ const FIELDS: [&str; 5] = ["name", "time_zone", "language", "requires_byok", "ap
 
 const PATH: &str = "/v1/users/me";
 
-/// The user's settings.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::get(PATH, Scope::ProfileRead, show)
@@ -45,14 +45,18 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 async fn show(State(state): State<AppState>, caller: Caller, headers: HeaderMap) -> Result<Response, Error> {
     // The user was deleted since the key was looked up.
-    let me = state.ledger.store().user(&caller.user).await?.ok_or(Error::NotAuthenticated)?;
+    let me = state.ledger.store().user(&caller.user).await?.ok_or(Error::Refused(Code::NotAuthenticated))?;
     Ok(tagged::answer(&headers, shapes::user(&me)))
 }
 
 /// PATCH: at least one field. `requires_byok: true` parks queued jobs in the same transaction.
 async fn change(State(state): State<AppState>, caller: Caller, body: Body) -> Reply<shapes::Profile> {
     let change = object(body, read_change)?;
-    let me = state.ledger.change_user(&caller.user, &change).await?.ok_or(Error::NotAuthenticated)?;
+    let me = state
+        .ledger
+        .change_user(&caller.user, &change)
+        .await?
+        .ok_or(Error::Refused(Code::NotAuthenticated))?;
     Ok(Json(shapes::user(&me)))
 }
 
@@ -72,17 +76,13 @@ fn read_change(fields: &mut Fields<'_>) -> Option<UserChange> {
     let name = fields.nullable("name", Text::between(1, 100));
     let time_zone = fields.present("time_zone", Text::any());
     if time_zone.as_deref().is_some_and(|name| name.parse::<Tz>().is_err()) {
-        let _: Option<()> = fields.report.at("time_zone", |report| {
-            report.rule("time_zone must be the name of an IANA time zone, such as Europe/Berlin")
-        });
+        fields.refuse("time_zone", "time_zone must be the name of an IANA time zone, such as Europe/Berlin");
     }
     let language = fields.present("language", Text::between(1, 35));
     let requires_byok = fields.present("requires_byok", Bool);
     let known = words::SummaryApp::in_request(Choice::of(APPS.map(|name| (name, name))));
     let apps = fields.present("apps", ListOf { item: known, min: 0, max: APPS.len() });
-    if !fields.has_any(&FIELDS) {
-        return fields.report.rule("at least one field must be provided");
-    }
+    fields.needs_any(&FIELDS)?;
     Some(UserChange {
         name,
         time_zone,

@@ -34,7 +34,6 @@ const TAGS: ListOf<Text> = ListOf { item: Text::between(1, 100), min: 0, max: 10
 const ALL: &str = "/v1/dev/user/memories";
 const ONE: &str = "/v1/dev/user/memories/{memory_id}";
 
-/// What is known about the user.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     let example = json!({ "content": "Is allergic to cats", "tags": ["health"] });
     vec![

@@ -23,6 +23,7 @@ use crate::{
     chat::{self, Begun, Message, Reply},
     completion::run_to_completion,
     endpoint::{Answer, Endpoint, takes},
+    error::Code,
     read::{Body, Fields, Int, Note, Query, Report, Take, Text, object, query},
     shapes,
     state::{AppState, Wait},
@@ -31,14 +32,13 @@ use crate::{
 /// What a 404 says is missing.
 pub(super) const KIND: &str = "App";
 /// Of a message (`docs/assistant.md`).
-const TEXT: Text = Text::between(1, 8_000).not_blank();
+const TEXT: Text = Text::between(1, 8_000).not_blank("the text must not be blank");
 const ID: Text = Text::between(1, 128);
 /// Between two signs of life of a stream.
 const QUIET: Duration = Duration::from_secs(15);
 
 const PATH: &str = "/v2/messages";
 
-/// Asking, and what was asked.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     let busy = || {
         Answer::refusal(409, "Right, but not now.", "A turn is already running in this chat")
@@ -109,14 +109,9 @@ pub(super) fn read_thread(fields: &mut Fields<'_>) -> Option<Option<String>> {
 pub(super) fn read_message(fields: &mut Fields<'_>) -> Option<(String, Option<String>)> {
     let text = fields.required("text", TEXT);
     let id = fields.optional("id", ID);
-    let text = text?;
-    if text.trim().is_empty() {
-        return fields.report.at("text", |report| report.rule("the text must not be blank"));
-    }
-    Some((text, id))
+    Some((text?, id))
 }
 
-/// POST: a message, and the turn that answers it.
 pub(super) async fn post(
     State(state): State<AppState>,
     caller: Caller,
@@ -245,7 +240,6 @@ pub(super) fn read_list(fields: &mut Fields<'_>) -> Option<Asked> {
     Some(Asked { app_id, limit, before })
 }
 
-/// GET: the newest messages of a chat, oldest first; `Link` leads to those before them.
 pub(super) async fn list(
     State(state): State<AppState>,
     caller: Caller,
@@ -293,6 +287,6 @@ pub(super) async fn clear(
     let app_id = query(&parameters, read_thread)?;
     match state.ledger.store().clear_chat(&caller.user, chat::thread(app_id.as_deref())).await? {
         None => Ok(Json(shapes::SUCCESS)),
-        Some(seconds) => Err(Error::TurnRunning { retry_after: seconds.min(5) }),
+        Some(seconds) => Err(Error::Later(Code::TurnRunning, seconds.min(5))),
     }
 }

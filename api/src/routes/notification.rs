@@ -29,7 +29,6 @@ const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const LEFT: HeaderName = HeaderName::from_static("ratelimit");
 const HOUR_SECONDS: u32 = 3_600;
 
-/// What apps write.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     let refused = "A key of another app, a user who has not installed it or does not exist, or an app that may not write.";
     vec![
@@ -77,7 +76,7 @@ async fn send(
 ) -> Result<Response, Error> {
     let sent = object(body, read)?;
     if sent.aid != app.app_id || state.settings.apps == AppsMode::Off {
-        return Err(Error::MayNotWrite);
+        return Err(Error::Refused(Code::MayNotWrite));
     }
     let user = UserId::new(&sent.uid);
     let message = AppMessage {
@@ -96,8 +95,8 @@ async fn send(
             answer.headers_mut().insert(header::RETRY_AFTER, whole_seconds(hour).into());
             Ok(counted(answer, hour))
         }
-        Notified::NotInstalled => Err(Error::MayNotWrite),
-        Notified::NotEnabled => Err(Error::MessagesNotEnabled),
+        Notified::NotInstalled => Err(Error::Refused(Code::MayNotWrite)),
+        Notified::NotEnabled => Err(Error::Refused(Code::MessagesNotEnabled)),
     }
 }
 

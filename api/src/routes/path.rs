@@ -6,7 +6,7 @@ use axum::{
 };
 use serde::de::DeserializeOwned;
 
-use crate::Error;
+use crate::{Error, error::Code};
 
 /// No id of ours, nor of a client, has more bytes.
 const LONGEST: usize = 512;
@@ -38,7 +38,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Nameable + Send> FromRequestParts<S> 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Error> {
         match Path::<T>::from_request_parts(parts, state).await {
             Ok(Path(ids)) if ids.can_exist() => Ok(Self(ids)),
-            _ => Err(Error::UnknownPath),
+            _ => Err(Error::Refused(Code::UnknownPath)),
         }
     }
 }

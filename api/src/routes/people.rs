@@ -25,7 +25,6 @@ const KIND: &str = "Person";
 const ALL: &str = "/v1/users/me/people";
 const ONE: &str = "/v1/users/me/people/{person_id}";
 
-/// Whom the user knows.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     let named = || takes(name, &[("name", "A name; not blank.", "")]);
     vec![
@@ -107,9 +106,9 @@ async fn rename(
     Ids(id): Ids<String>,
     body: Body,
 ) -> Reply<shapes::Person> {
-    let name = object(body, |fields| match fields.has_any(&["name"]) {
-        true => name(fields),
-        false => fields.report.rule("at least one field must be provided"),
+    let name = object(body, |fields| {
+        fields.needs_any(&["name"])?;
+        name(fields)
     })?;
     let person =
         state.ledger.store().rename_person(&caller.user, &id, &name).await?.ok_or(Error::NotFound(KIND))?;
@@ -126,9 +125,5 @@ fn read_page(fields: &mut Fields<'_>) -> Option<Page> {
 }
 
 fn name(fields: &mut Fields<'_>) -> Option<String> {
-    let name = fields.required("name", Text::between(1, 100).not_blank())?;
-    if name.trim().is_empty() {
-        return fields.report.at("name", |report| report.rule("name must not be blank"));
-    }
-    Some(name)
+    fields.required("name", Text::between(1, 100).not_blank("name must not be blank"))
 }

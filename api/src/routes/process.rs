@@ -1,9 +1,6 @@
 //! The original's own routes: processing what is in progress, and processing again (DECISIONS §4).
 
-use axum::{
-    http::{HeaderMap, HeaderValue, header},
-    response::{IntoResponse, Response},
-};
+use axum::{http::HeaderMap, response::Response};
 use futures::future::BoxFuture;
 use job::WorkerId;
 use ledger::{EndedBy, Ledger, LiveAdmission, ReprocessRefusal, WithKeys};
@@ -19,9 +16,9 @@ use super::{
     answer,
     byok::{key_of, permit, resume},
     conversations::{KIND, find_whole},
-    finalize::{CONTEXT, finalize, no_content, poll_route, read_context, show, shown_again},
+    finalize::{CONTEXT, finalize, no_content, read_context, show, shown_again, where_to_poll},
     path::Ids,
-    tagged, waiting,
+    waiting,
 };
 use crate::{
     Error, Scope,
@@ -41,7 +38,6 @@ const IN_PROGRESS: &str = "Conversation in progress";
 /// How long a session of this process may take to store what was said.
 const FLUSH: Duration = Duration::from_secs(4);
 
-/// The original's own routes.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::post("/v1/conversations", Scope::ConversationsWrite, in_progress)
@@ -162,11 +158,7 @@ async fn again(
 async fn present(state: &AppState, caller: &Caller, id: &ConversationId) -> Result<Response, Error> {
     let view = find_whole(state, caller, id).await?;
     let body = caller.account.json(&shapes::conversation(&view, true))?;
-    let mut response = ([(header::CONTENT_TYPE, tagged::JSON)], body).into_response();
-    if let Ok(location) = HeaderValue::from_str(&poll_route(id)) {
-        response.headers_mut().insert(header::LOCATION, location);
-    }
-    Ok(response)
+    Ok(where_to_poll(body, id))
 }
 
 fn reprocessed_again<'a>(
@@ -203,8 +195,8 @@ async fn reprocess_with(
 fn refusal(refusal: ReprocessRefusal) -> Error {
     match refusal {
         ReprocessRefusal::NoConversation => Error::NotFound(KIND),
-        ReprocessRefusal::NotFinished => Error::Conflict(Code::NotFinished),
-        ReprocessRefusal::KeysRequired => Error::Conflict(Code::KeysRequired),
+        ReprocessRefusal::NotFinished => Error::Refused(Code::NotFinished),
+        ReprocessRefusal::KeysRequired => Error::Refused(Code::KeysRequired),
         ReprocessRefusal::NoContent => no_content(),
     }
 }

@@ -22,7 +22,6 @@ const KIND: &str = "Push subscription";
 
 const ALL: &str = "/v1/users/me/push-subscriptions";
 
-/// Where the user is reminded.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     let no_web_push = || {
         let words = "The service sends no web push, or is unavailable for the moment.";
@@ -77,7 +76,7 @@ async fn list(State(state): State<AppState>, caller: Caller) -> Reply<Vec<shapes
 
 /// GET `…/key`: the public key that a browser subscribes with (`applicationServerKey`).
 async fn key(State(state): State<AppState>) -> Reply<shapes::PushKey> {
-    let web_push = state.settings.web_push.as_ref().ok_or(Error::WebPushUnavailable)?;
+    let web_push = state.settings.web_push.as_ref().ok_or(Error::Refused(Code::WebPushUnavailable))?;
     Ok(Json(shapes::PushKey { public_key: web_push.public_key.clone() }))
 }
 
@@ -85,11 +84,11 @@ async fn key(State(state): State<AppState>) -> Reply<shapes::PushKey> {
 async fn create(Creating(state): Creating, caller: Caller, body: Body) -> Reply<shapes::PushSubscription> {
     let new = object(body, |fields| read(fields, &state))?;
     if matches!(new.kind, SubscriptionKind::WebPush { .. }) && state.settings.web_push.is_none() {
-        return Err(Error::WebPushUnavailable);
+        return Err(Error::Refused(Code::WebPushUnavailable));
     }
     match state.ledger.outbox().subscribe(&caller.user, &new).await? {
         Ok(stored) => Ok(Json(shapes::subscription(&stored))),
-        Err(TooManySubscriptions) => Err(Error::Conflict(Code::TooManySubscriptions)),
+        Err(TooManySubscriptions) => Err(Error::Refused(Code::TooManySubscriptions)),
     }
 }
 

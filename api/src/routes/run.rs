@@ -9,13 +9,14 @@ use axum::{
     http::{StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
-use job::{Generation, JobId, Timestamp};
+use job::{Generation, JobId};
 use ledger::Delivered;
 use serde_json::{Value, json};
 
 use crate::{
     Error, NotInvoker,
     endpoint::{Access, Endpoint},
+    error::Code,
     keys::bearer,
     read::{Body, Fields, StrictInt, Text, exact_object},
     shapes,
@@ -39,9 +40,9 @@ impl FromRequestParts<AppState> for Invoker {
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Error> {
         match state.settings.invokers.check(bearer(&parts.headers)).await {
             Ok(()) => Ok(Self),
-            Err(NotInvoker::NotAuthenticated) => Err(Error::NotAuthenticated),
-            Err(NotInvoker::Forbidden) => Err(Error::NotInvoker),
-            Err(NotInvoker::NoKeys) => Err(Error::NoVerificationKeys { retry_after: NO_KEYS_SECONDS }),
+            Err(NotInvoker::NotAuthenticated) => Err(Error::Refused(Code::NotAuthenticated)),
+            Err(NotInvoker::Forbidden) => Err(Error::Refused(Code::NotInvoker)),
+            Err(NotInvoker::NoKeys) => Err(Error::Later(Code::NoVerificationKeys, NO_KEYS_SECONDS)),
         }
     }
 }
@@ -68,7 +69,7 @@ fn answer(delivered: Delivered) -> Response {
     match delivered {
         Delivered::Done => ok(json!({ "status": "done" })),
         Delivered::DeadLetter => ok(json!({ "status": "dead_letter" })),
-        Delivered::Retry(ready_at) => ok(json!({ "status": "retry", "ready_at": moment(ready_at) })),
+        Delivered::Retry(ready_at) => ok(json!({ "status": "retry", "ready_at": shapes::moment(ready_at) })),
         Delivered::Acked => ok(json!({ "status": "acked", "job_status": "completed" })),
         Delivered::Dropped(reason) => ok(json!({ "status": "dropped", "reason": reason })),
         Delivered::Leased(wait) => again(StatusCode::CONFLICT, "leased", seconds(wait)),
@@ -88,10 +89,6 @@ fn again(status: StatusCode, word: &'static str, seconds: u64) -> Response {
 /// Whole seconds, never too few: who comes too early is sent away again.
 fn seconds(wait: Duration) -> u64 {
     wait.as_secs() + 1
-}
-
-fn moment(at: Timestamp) -> Value {
-    json!(shapes::moment(at))
 }
 
 #[cfg(test)]

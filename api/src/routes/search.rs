@@ -14,7 +14,6 @@ use crate::{
     state::AppState,
 };
 
-/// The search.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::get("/v1/dev/user/search", Scope::ConversationsRead, search)
@@ -74,15 +73,11 @@ pub(super) struct Asked {
 
 /// Reads the query.
 pub(super) fn read_search(fields: &mut Fields<'_>) -> Option<Asked> {
-    let words = fields.required("q", Text::between(1, 500).not_blank());
+    let words = fields.required("q", Text::between(1, 500).not_blank("the query must not be blank"));
     let kinds = fields.present("kinds", CommaSeparated(kinds())).unwrap_or_default();
     let limit = fields.present("limit", Int::between(1, 100)).unwrap_or(20);
     let (start, end) = date_range(fields);
-    let words = words?;
-    if words.trim().is_empty() {
-        return fields.report.at("q", |report| report.rule("the query must not be blank"));
-    }
-    Some(Asked { words, kinds, start, end, limit })
+    Some(Asked { words: words?, kinds, start, end, limit })
 }
 
 /// GET: the best first. Kinds that are not named are those that the key may read.

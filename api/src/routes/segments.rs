@@ -27,7 +27,6 @@ pub(super) const OUT_OF_CALENDAR: &str = "the conversation must lie within the y
 const SAYS: &str = "While a conversation is `in_progress` (created with `defer_processing`). It holds at most 10,000 \
     segments and 4 MiB of text. One that is not appended to for a day is finalized by itself.";
 
-/// Saying more in a conversation.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::post(
@@ -65,7 +64,6 @@ async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value,
     Ok(json!(shapes::appended(&id, view.conversation.status, count)))
 }
 
-/// POST `…/{id}/segments`: more words for a conversation that is still in progress.
 async fn append(
     Creating(state): Creating,
     caller: Caller,
@@ -77,7 +75,7 @@ async fn append(
     match state.ledger.store().append_segments(&caller.user, &id, &segments).await? {
         Ok(count) => Ok(Json(shapes::appended(&id, Status::InProgress, count))),
         Err(AppendRefusal::NoConversation) => Err(Error::NotFound(KIND)),
-        Err(AppendRefusal::NotInProgress) => Err(Error::Conflict(Code::NotInProgress)),
+        Err(AppendRefusal::NotInProgress) => Err(Error::Refused(Code::NotInProgress)),
         Err(AppendRefusal::TooLate) => {
             Err(Error::Invalid(vec![Problem::rule(vec!["body".into()], OUT_OF_CALENDAR)]))
         }
@@ -115,10 +113,7 @@ fn new_segment() -> Named<impl Take<Out = Segment>> {
 
 fn segment(fields: &mut Fields<'_>) -> Option<Segment> {
     let before = fields.report.len();
-    let text = fields.required("text", Text::any().not_blank());
-    if text.as_deref().is_some_and(|text| text.trim().is_empty()) {
-        let _: Option<()> = fields.report.at("text", |report| report.rule("text must not be blank"));
-    }
+    let text = fields.required("text", Text::any().not_blank("text must not be blank"));
     let start = fields.required("start", Float::between(0.0, LATEST_SECOND));
     let end = fields.required("end", Float::between(f64::MIN, LATEST_SECOND));
     let speaker = fields.optional("speaker", Text::label()).unwrap_or_else(|| "SPEAKER_00".to_owned());

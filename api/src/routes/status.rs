@@ -10,7 +10,6 @@ use crate::{
     state::AppState,
 };
 
-/// What answers here.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::get("/v1/status", Access::Open, show)

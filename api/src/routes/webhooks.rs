@@ -28,7 +28,6 @@ pub(super) const KIND: &str = "Webhook";
 const ALL: &str = "/v1/dev/user/webhooks";
 const ONE: &str = "/v1/dev/user/webhooks/{endpoint_id}";
 
-/// Endpoints of the user and their secrets; what is delivered to them is in `deliveries.rs`.
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         Endpoint::get(ALL, Scope::WebhooksRead, list)
@@ -113,8 +112,8 @@ async fn create(Creating(state): Creating, caller: Caller, body: Body) -> Reply<
     };
     let stored = state.ledger.outbox().create_endpoint(&caller.user, &new).await?;
     let stored = stored.map_err(|refusal| match refusal {
-        EndpointRefusal::TooMany => Error::Conflict(Code::TooManyWebhooks),
-        EndpointRefusal::SameUrl => Error::Conflict(Code::WebhookExists),
+        EndpointRefusal::TooMany => Error::Refused(Code::TooManyWebhooks),
+        EndpointRefusal::SameUrl => Error::Refused(Code::WebhookExists),
     })?;
     Ok(Json(shapes::created_endpoint(&stored, new.secret.expose_secret())))
 }
@@ -185,7 +184,7 @@ async fn change(
     let changed = state.ledger.outbox().change_endpoint(&caller.user, &id, &change).await?;
     let changed = changed.map_err(|refusal| match refusal {
         EndpointChangeRefusal::Missing => Error::NotFound(KIND),
-        EndpointChangeRefusal::SameUrl => Error::Conflict(Code::WebhookExists),
+        EndpointChangeRefusal::SameUrl => Error::Refused(Code::WebhookExists),
     })?;
     Ok(Json(shapes::endpoint(&changed)))
 }
@@ -212,9 +211,7 @@ fn read_change(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool) -> Opti
         enabled: fields.present("enabled", Bool),
         force: fields.optional("force", Bool).unwrap_or(false),
     };
-    if !fields.has_any(&["url", "events", "format", "enabled"]) {
-        return fields.report.rule("at least one field must be provided");
-    }
+    fields.needs_any(&["url", "events", "format", "enabled"])?;
     Some(change)
 }
 
@@ -227,7 +224,7 @@ async fn delete(State(state): State<AppState>, caller: Caller, Ids(id): Ids<Stri
 /// A webhook that an app's installation made goes with the app, and is as the app says.
 async fn refuse_of_app(state: &AppState, caller: &Caller, id: &str) -> Result<(), Error> {
     match state.ledger.outbox().endpoint(&caller.user, id).await? {
-        Some(endpoint) if endpoint.app_id.is_some() => Err(Error::Conflict(Code::WebhookOfApp)),
+        Some(endpoint) if endpoint.app_id.is_some() => Err(Error::Refused(Code::WebhookOfApp)),
         _ => Ok(()),
     }
 }
@@ -255,8 +252,6 @@ fn once_each(mut events: Vec<EventKind>) -> Vec<EventKind> {
 
 pub(super) fn refuse_bad_url(fields: &mut Fields<'_>, url: Option<&str>, may_call: impl Fn(&str) -> bool) {
     if url.is_some_and(|url| !may_call(url)) {
-        let _: Option<()> = fields.report.at("url", |report| {
-            report.rule("url must be an https URL of a public address, without user and password")
-        });
+        fields.refuse("url", "url must be an https URL of a public address, without user and password");
     }
 }

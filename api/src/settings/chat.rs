@@ -1,6 +1,6 @@
 //! What the API must know of the assistant.
 
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use assistant::{AppTools, Converse, NoApps, Round, Step, Trouble};
 use futures::{
@@ -64,12 +64,6 @@ impl Default for ChatSettings {
             apps: Arc::new(NoChatApps),
             most: 200,
         }
-    }
-}
-
-impl fmt::Debug for ChatSettings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChatSettings").field("engine", &self.engine.id()).finish_non_exhaustive()
     }
 }
 

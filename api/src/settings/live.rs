@@ -1,6 +1,6 @@
 //! What the API must know of live sockets.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use speech::Engine;
 
@@ -36,7 +36,7 @@ impl Default for LiveSettings {
         let none = speech::Settings { engine: speech::Choice::None, ..speech::Settings::default() };
         let engine = none.engine(Arc::new(speech::NoMeter), [0; 32]);
         Self {
-            live: Live::new(),
+            live: Live::default(),
             sessions: 1_000,
             sessions_per_user: 3,
             key_checked_every: Duration::from_secs(45),
@@ -47,14 +47,5 @@ impl Default for LiveSettings {
             page: false,
             process: "listen".to_owned(),
         }
-    }
-}
-
-impl fmt::Debug for LiveSettings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LiveSettings")
-            .field("sessions", &self.sessions)
-            .field("engine", &self.engine.name())
-            .finish_non_exhaustive()
     }
 }

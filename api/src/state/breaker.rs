@@ -6,7 +6,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::error::Error;
+use crate::error::{Code, Error};
 
 /// How long requests are refused at once after the server did not answer one.
 const OPEN: Duration = Duration::from_secs(2);
@@ -33,10 +33,10 @@ impl Breaker {
     /// Asks the shard, unless the circuit is open.
     ///
     /// # Errors
-    /// Those of `asked`; [`Error::NoAnswer`] at once while the circuit is open.
+    /// Those of `asked`; [`Code::Unavailable`] at once while the circuit is open.
     pub(super) async fn ask<T>(&self, asked: impl Future<Output = Result<T, db::Error>>) -> Result<T, Error> {
         if !self.admits(Instant::now()) {
-            return Err(Error::NoAnswer);
+            return Err(Error::Refused(Code::Unavailable));
         }
         let answer = asked.await;
         let is_away = answer.as_ref().err().and_then(db::Error::trouble).is_some_and(is_of_the_server);

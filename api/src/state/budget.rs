@@ -21,7 +21,7 @@ use prometheus::IntGauge;
 use records::UserId;
 use serde::Serialize;
 
-use crate::Error;
+use crate::{Error, error::Code};
 
 /// Bodies and answers up to this size are not counted: the number of connections bounds them.
 const UNCOUNTED: usize = 16 * 1_024;
@@ -41,7 +41,7 @@ pub(crate) enum Refused {
 
 impl From<Refused> for Error {
     fn from(_: Refused) -> Self {
-        Self::Overloaded
+        Self::Refused(Code::Overloaded)
     }
 }
 
@@ -214,7 +214,7 @@ impl Account {
         let needed = encoder + if held.bytes < size { 2 * size } else { size };
         if held.bytes < size && may_refuse {
             if held.resize(needed).is_err() {
-                return Error::Overloaded.into_response();
+                return Error::Refused(Code::Overloaded).into_response();
             }
         } else {
             held.force(needed);

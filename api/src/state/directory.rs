@@ -80,7 +80,7 @@ impl Directory {
     /// Asks a shard for a key, unless its server is known not to answer. Every request begins with this.
     ///
     /// # Errors
-    /// Those of `asked`; [`Error::NoAnswer`] at once while the shard is known not to answer.
+    /// Those of `asked`; [`crate::error::Code::Unavailable`] at once while the shard is known not to answer.
     pub(crate) async fn ask<T>(
         &self,
         ledger: &Ledger,

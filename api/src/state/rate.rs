@@ -19,7 +19,7 @@ use governor::{
 
 use records::UserId;
 
-use crate::Error;
+use crate::{Error, error::Code};
 
 /// Buckets are dropped when they are full again, once there are more than this many.
 const BUCKETS_KEPT: usize = 10_000;
@@ -75,7 +75,7 @@ impl Limiter {
         Self { buckets, clock: DefaultClock::default(), asked: AtomicU32::default() }
     }
 
-    /// Takes a token from the user's bucket, or returns [`Error::TooManyRequests`] when it is empty.
+    /// Takes a token from the user's bucket, or returns [`Code::TooManyRequests`] when it is empty.
     pub(crate) fn admit(&self, user: &UserId) -> Counted {
         let Some((size, buckets)) = &self.buckets else { return Counted { left: None, admitted: Ok(()) } };
         // To look at every bucket at every request would be what many keys cost.
@@ -95,7 +95,7 @@ impl Limiter {
                 let retry_after = whole_seconds(&early, self.clock.now());
                 Counted {
                     left: Some(Left { size, requests: 0, more_in: retry_after }),
-                    admitted: Err(Error::TooManyRequests { retry_after }),
+                    admitted: Err(Error::Later(Code::TooManyRequests, retry_after)),
                 }
             }
         }
@@ -150,7 +150,7 @@ mod tests {
             assert_eq!(counted.left, left(requests));
         }
         let refused = limiter.admit(&UserId::new("a"));
-        let Err(Error::TooManyRequests { retry_after: retry_after @ 1..=31 }) = refused.admitted else {
+        let Err(Error::Later(Code::TooManyRequests, retry_after @ 1..=31)) = refused.admitted else {
             panic!("{refused:?}")
         };
         // A client that obeys `Retry-After` is not earlier than `t`.

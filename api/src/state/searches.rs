@@ -14,7 +14,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::Error;
+use crate::{Error, error::Code};
 
 /// Searches of one user that run at once.
 const AT_ONCE: usize = 2;
@@ -31,11 +31,11 @@ impl Searches {
     /// Waits for the turn of a search; the search runs while the permit is held.
     ///
     /// # Errors
-    /// [`Error::TooManySearches`] when other searches of the user take too long.
+    /// [`Code::TooManySearches`] when other searches of the user take too long.
     pub(crate) async fn turn(&self, user: &UserId) -> Result<OwnedSemaphorePermit, Error> {
         match timeout(PATIENCE, self.places(user).acquire_owned()).await {
             Ok(Ok(permit)) => Ok(permit),
-            _ => Err(Error::TooManySearches),
+            _ => Err(Error::Refused(Code::TooManySearches)),
         }
     }
 
@@ -64,7 +64,7 @@ mod tests {
         let (searches, ann, bob) = (Searches::default(), UserId::new("ann"), UserId::new("bob"));
         let first = searches.turn(&ann).await.unwrap();
         let _second = searches.turn(&ann).await.unwrap();
-        assert!(matches!(searches.turn(&ann).await, Err(Error::TooManySearches)));
+        assert!(matches!(searches.turn(&ann).await, Err(Error::Refused(Code::TooManySearches))));
         assert!(searches.turn(&bob).await.is_ok());
         let ended = async {
             tokio::time::sleep(PATIENCE / 2).await;

@@ -23,7 +23,7 @@ use crate::{
     app_servers::Servers,
     config::Apps,
     exit::Exit,
-    process::{chance, install_crypto},
+    process::{chance, install_crypto, new_id},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -81,10 +81,6 @@ pub(super) struct Create {
     allow_outgoing: Vec<IpNet>,
 }
 
-/// Makes it.
-///
-/// # Errors
-/// When the database does not answer, there is no such user, or the app or its manifest cannot be taken.
 pub(super) async fn run(ledger: &Ledger, create: Create, as_json: bool) -> anyhow::Result<()> {
     install_crypto();
     create.may_be_made(ledger)?;
@@ -110,7 +106,7 @@ pub(super) async fn run(ledger: &Ledger, create: Create, as_json: bool) -> anyho
     if let Some(token) = token {
         fields.mcp_token = McpToken::Replace(token);
     }
-    let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string();
+    let id = new_id().to_string();
     let secret = outside::new_secret(chance().random());
     let new = NewApp { id, fields, manifest, secret };
     let made = ledger.store().create_app(&owner, &new).await?;

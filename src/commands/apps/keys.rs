@@ -1,7 +1,7 @@
 //! `listen apps keys`: with one of them an app writes to its users.
 
 use clap::{Args, Subcommand};
-use operations::{IdKind, Operations, OperatorApp};
+use operations::{IdKind, Operations};
 use rand::RngExt;
 use records::UserId;
 use secrecy::ExposeSecret;
@@ -12,12 +12,15 @@ use super::{
     super::{
         ids, named,
         stdout::say,
-        table::{self, Column, id, print_json, text, word},
+        table::{self, Column, CommonArgs, id, print_json, text, word},
         times::ago,
     },
     find, unknown,
 };
-use crate::{exit::Exit, process::chance};
+use crate::{
+    exit::Exit,
+    process::{chance, new_id},
+};
 
 /// Keys of apps.
 #[derive(Args, Debug)]
@@ -50,14 +53,6 @@ enum Verb {
     },
 }
 
-impl Keys {
-    /// The app whose keys are meant.
-    pub(super) fn app(&self) -> &str {
-        let (Verb::Create { app, .. } | Verb::List { app } | Verb::Revoke { app, .. }) = &self.verb;
-        app
-    }
-}
-
 /// A key that was never shown is useless, and lives: it is revoked. Reports the outcome.
 async fn unseen(operations: &Operations, owner: &UserId, app: &str, id: &str) -> String {
     match operations.store().revoke_app_key(owner, app, id).await {
@@ -70,17 +65,15 @@ async fn unseen(operations: &Operations, owner: &UserId, app: &str, id: &str) ->
 pub(crate) const COLUMNS: [Column; 6] =
     [id("id", 0), text("label", 2), word("key", 3), word("state", 1), word("last used", 4), word("age", 5)];
 
-/// Runs one verb.
-///
-/// # Errors
-/// When the database does not answer, or there is no such app or key.
-pub(super) async fn run(operations: &Operations, keys: Keys, as_json: bool) -> anyhow::Result<()> {
+pub(super) async fn run(common: &CommonArgs, keys: Keys) -> anyhow::Result<()> {
+    let (Verb::Create { app, .. } | Verb::List { app } | Verb::Revoke { app, .. }) = &keys.verb;
+    let (operations, app) = ids::find(common, IdKind::App, app).await?;
+    let owner = UserId::new(find(&operations, &app).await?.owner);
+    let as_json = common.json;
     match keys.verb {
-        Verb::Create { app, label } => {
-            let OperatorApp { id: app, owner, .. } = find(operations, &app).await?;
-            let owner = UserId::new(owner);
+        Verb::Create { label, .. } => {
             let text = api::keys::generate_app_key(chance().random(), operations.db().shard());
-            let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string();
+            let id = new_id().to_string();
             let key = NewAppKey { id, label, prefix: text.hint, sha256: text.sha256 };
             let made =
                 operations.store().create_app_key(&owner, &app, &key).await?.map_err(
@@ -95,12 +88,10 @@ pub(super) async fn run(operations: &Operations, keys: Keys, as_json: bool) -> a
             };
             match shown {
                 Ok(()) => Ok(()),
-                Err(error) => Err(error.context(unseen(operations, &owner, &app, &made.id).await)),
+                Err(error) => Err(error.context(unseen(&operations, &owner, &app, &made.id).await)),
             }
         }
-        Verb::List { app } => {
-            let OperatorApp { id: app, owner, .. } = find(operations, &app).await?;
-            let owner = UserId::new(owner);
+        Verb::List { .. } => {
             let keys = operations.store().app_keys(&owner, &app).await?;
             if as_json {
                 return table::print_page(
@@ -124,10 +115,8 @@ pub(super) async fn run(operations: &Operations, keys: Keys, as_json: bool) -> a
             });
             table::print(&COLUMNS, rows.collect())
         }
-        Verb::Revoke { app, id } => {
-            let OperatorApp { id: app, owner, .. } = find(operations, &app).await?;
-            let owner = UserId::new(owner);
-            let id = ids::whole(operations, IdKind::AppKey, Some(&owner), &id).await?;
+        Verb::Revoke { id, .. } => {
+            let id = ids::whole(&operations, IdKind::AppKey, Some(&owner), &id).await?;
             if !operations.store().revoke_app_key(&owner, &app, &id).await? {
                 return Err(Exit::NotFound(format!("{app} has no live key {id}")).into());
             }

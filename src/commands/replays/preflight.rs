@@ -4,15 +4,12 @@ use operations::{Operations, Pause, Workers};
 
 use crate::commands::stderr::note;
 use crate::{
-    commands::{outage, stdout::plain},
+    commands::{living::living, outage, stdout::plain},
     terminal::{PLAIN, YELLOW},
 };
 
 /// Says on stderr what keeps replayed jobs from running, and what to do about it; nothing where nothing does. A gap of
 /// the database, which has answered before, is with_retries.
-///
-/// # Errors
-/// When the database does not answer.
 pub(crate) async fn warn(operations: &Operations) -> anyhow::Result<()> {
     for words in outage::with_retries(async || missing(operations).await).await? {
         note!("{YELLOW}warning:{PLAIN} {}", plain(&words));
@@ -21,18 +18,13 @@ pub(crate) async fn warn(operations: &Operations) -> anyhow::Result<()> {
 }
 
 /// What keeps replayed jobs from running now, each with what to do about it.
-///
-/// # Errors
-/// When the database does not answer.
 pub(crate) async fn missing(operations: &Operations) -> Result<Vec<String>, db::Error> {
     Ok(obstacles(&operations.workers().await?, &operations.pauses().await?))
 }
 
 /// What keeps them, in the order in which a job meets it.
 fn obstacles(workers: &Workers, pauses: &[Pause]) -> Vec<String> {
-    let living = || {
-        workers.processes.iter().filter(|view| view.alive && !view.process.stopping).map(|view| &view.process)
-    };
+    let living = || living(workers).map(|view| &view.process);
     let mut words = Vec::new();
     if !living().any(|process| process.roles.iter().any(|role| role == "reconciler")) {
         words.push(

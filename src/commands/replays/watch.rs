@@ -28,9 +28,6 @@ pub(crate) struct Watched {
 }
 
 /// Follows an operation to its end, over gaps of the database, which has answered before.
-///
-/// # Errors
-/// When the database does not answer for too long, or there is no such operation.
 pub(crate) async fn follow(operations: &Operations, id: &str) -> anyhow::Result<Watched> {
     let mut interruption = Interruption::listen().context("listening for signals")?;
     let mut last = None;

@@ -1,7 +1,5 @@
 //! `listen users delete`: erases a user and everything that belongs to them.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use operations::{ErasureStep, Operations};
 use records::UserId;
@@ -28,19 +26,15 @@ pub(super) struct Delete {
 }
 
 /// Deletes in small transactions. Interrupted, it goes on when it is run again.
-///
-/// # Errors
-/// When the database does not answer, or there is no such user.
-pub(super) async fn run(operations: &Operations, delete: &Delete, as_json: bool) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(operations: &Operations, delete: &Delete, as_json: bool) -> anyhow::Result<()> {
     let user = UserId::new(delete.id.as_str());
     let found = operations.user_rows(&user).await?.ok_or_else(|| no_such_user(&user))?;
     let question = format!("Delete the user {user} and everything that belongs to them ({})?", words(&found));
     if !delete.consent.given(&question)? {
-        match as_json {
+        return match as_json {
             true => print_json(&json!({ "id": user.as_str(), "deleted": false, "rows": counts(&found) })),
             false => say!("{user} has {}; nothing was deleted", words(&found)),
-        }?;
-        return Ok(ExitCode::SUCCESS);
+        };
     }
     let action = delete.cause.action();
     let begun = operations.begin_erasure(&user, &action).await?.ok_or_else(|| no_such_user(&user))?;
@@ -56,8 +50,7 @@ pub(super) async fn run(operations: &Operations, delete: &Delete, as_json: bool)
     match as_json {
         true => print_json(&json!({ "id": user.as_str(), "deleted": true, "rows": counts(&begun) })),
         false => say!("deleted {user}: {}", words(&begun)),
-    }?;
-    Ok(ExitCode::SUCCESS)
+    }
 }
 
 fn words(counts: &[(&str, i64)]) -> String {

@@ -6,7 +6,6 @@ use std::{
     io::{self, BufWriter, ErrorKind, Write},
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    process::ExitCode,
 };
 
 use anyhow::Context;
@@ -34,10 +33,7 @@ pub(super) struct Export {
 }
 
 /// Writes the file. It holds what the user said: only its owner may read it.
-///
-/// # Errors
-/// When the database does not answer, there is no such user, or the file cannot be written.
-pub(super) async fn run(operations: &Operations, export: &Export, as_json: bool) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(operations: &Operations, export: &Export, as_json: bool) -> anyhow::Result<()> {
     let user = UserId::new(export.id.as_str());
     if operations.store().user(&user).await?.is_none() {
         return Err(no_such_user(&user).into());
@@ -76,8 +72,7 @@ pub(super) async fn run(operations: &Operations, export: &Export, as_json: bool)
     match as_json {
         true => print_json(&json!({ "id": user.as_str(), "file": path, "rows": rows })),
         false => say!("{rows} rows of {user} are in {path}"),
-    }?;
-    Ok(ExitCode::SUCCESS)
+    }
 }
 
 /// Answers how many rows were written.

@@ -1,7 +1,5 @@
 //! What a user may use up, and how much of it is used: `listen users set --limits`, `listen users show`.
 
-use std::process::ExitCode;
-
 use ledger::Ledger;
 use records::{Budget, UserId};
 use serde_json::{Value, json};
@@ -59,7 +57,7 @@ pub(super) fn change(limits: &[Limit]) -> LimitsChange {
 }
 
 /// Prints one user. Limits that are not the user's own are settings of the service, which this command does not know.
-pub(super) async fn show(ledger: &Ledger, id: &UserId, is_json: bool) -> anyhow::Result<ExitCode> {
+pub(super) async fn show(ledger: &Ledger, id: &UserId, is_json: bool) -> anyhow::Result<()> {
     let (Some(user), Some(budget)) = (ledger.store().user(id).await?, ledger.store().user_budget(id).await?)
     else {
         return Err(no_such_user(id).into());
@@ -67,8 +65,7 @@ pub(super) async fn show(ledger: &Ledger, id: &UserId, is_json: bool) -> anyhow:
     match is_json {
         true => print_json(&to_json(&user, &budget)),
         false => print(&user, &budget),
-    }?;
-    Ok(ExitCode::SUCCESS)
+    }
 }
 
 fn to_json(user: &User, budget: &UserBudget) -> Value {

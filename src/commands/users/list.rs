@@ -2,14 +2,14 @@
 
 use std::{cmp::Ordering, collections::HashMap};
 
-use operations::Operations;
-use serde_json::json;
+use operations::{Operations, UserLine};
+use records::Timestamp;
+use serde_json::{Value, json};
 
-use crate::commands::stderr::note;
 use crate::{
     commands::{
         paging::Paging,
-        table::{self, Column, id, print_page, say_next, word},
+        table::{Column, List, id, word},
         times::{ago, time},
     },
     over_shards::merged,
@@ -32,31 +32,23 @@ pub(super) async fn run(shards: &[Operations], paging: &Paging, as_json: bool) -
         users.rows.sort_by_key(|user| places.get(user.user_id.as_str()).copied());
     }
     let next = users.cut(paging.limit).map(|user| user.user_id.clone());
-    if as_json {
-        let items = users.rows.iter().map(|user| {
-            json!({
-                "id": user.user_id, "time_zone": user.time_zone, "requires_byok": user.requires_byok,
-                "deleting_since": user.deleting_since.map(time), "created_at": time(user.created_at),
-            })
-        });
-        print_page("users", items.collect(), next.as_deref())?;
-        return users.complete();
-    }
-    if users.rows.is_empty() {
-        note!("no users; `listen users create` makes one");
-        return users.complete();
-    }
-    let now = users.now;
-    let rows = users.rows.iter().map(|user| {
-        vec![
-            user.user_id.clone(),
-            ago(user.created_at, now),
-            user.time_zone.clone(),
-            if user.requires_byok { "required" } else { "" }.to_owned(),
-            user.deleting_since.map(|since| ago(since, now)).unwrap_or_default(),
-        ]
-    });
-    table::print(&COLUMNS, rows.collect())?;
-    say_next(next.as_deref());
-    users.complete()
+    let none = "no users; `listen users create` makes one";
+    List { name: "users", none, columns: &COLUMNS, to_json, row }.print(&users, next.as_deref(), as_json)
+}
+
+fn to_json(user: &UserLine) -> Value {
+    json!({
+        "id": user.user_id, "time_zone": user.time_zone, "requires_byok": user.requires_byok,
+        "deleting_since": user.deleting_since.map(time), "created_at": time(user.created_at),
+    })
+}
+
+fn row(user: &UserLine, now: Timestamp) -> Vec<String> {
+    vec![
+        user.user_id.clone(),
+        ago(user.created_at, now),
+        user.time_zone.clone(),
+        if user.requires_byok { "required" } else { "" }.to_owned(),
+        user.deleting_since.map(|since| ago(since, now)).unwrap_or_default(),
+    ]
 }

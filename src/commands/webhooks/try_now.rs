@@ -1,10 +1,9 @@
 //! `listen webhooks try-now`: deliveries that need not wait for their next try.
 
 use operations::{IdKind, Operations, TriedNow};
-use records::UserId;
 use serde_json::json;
 
-use super::{Which, none};
+use super::{Meant, none};
 use crate::{
     commands::{
         consent::Cause,
@@ -20,14 +19,14 @@ use crate::{
 /// Tries one delivery, or all that wait, batch by batch, so that no rows are locked for long.
 pub(super) async fn run(
     operations: &Operations,
-    which: &Which,
+    endpoint: &Meant,
     delivery: Option<String>,
     cause: &Cause,
     as_json: bool,
 ) -> anyhow::Result<()> {
-    let (user, action) = (UserId::new(which.user.clone()), cause.action());
+    let (Meant { user, id }, action) = (endpoint, cause.action());
     let delivery = match delivery {
-        Some(end) => Some(ids::whole(operations, IdKind::Delivery, Some(&user), &end).await?),
+        Some(end) => Some(ids::whole(operations, IdKind::Delivery, Some(user), &end).await?),
         None => None,
     };
     let delivery = delivery.as_deref();
@@ -35,12 +34,10 @@ pub(super) async fn run(
     loop {
         let tried = match delivery {
             Some(delivery) => operations
-                .try_delivery_now(&user, &which.id, delivery, &action)
+                .try_delivery_now(user, id, delivery, &action)
                 .await?
-                .ok_or_else(|| Exit::NotFound(format!("{} has no delivery {delivery}", which.id)))?,
-            None => {
-                operations.try_endpoint_now(&user, &which.id, &action).await?.ok_or_else(|| none(which))?
-            }
+                .ok_or_else(|| Exit::NotFound(format!("{id} has no delivery {delivery}")))?,
+            None => operations.try_endpoint_now(user, id, &action).await?.ok_or_else(|| none(endpoint))?,
         };
         match tried {
             TriedNow::Due(some) => {
@@ -51,11 +48,11 @@ pub(super) async fn run(
                 }
             }
             TriedNow::Nothing => break,
-            refused => return Err(Exit::Refused(format!("{}: {}", which.id, words(refused))).into()),
+            refused => return Err(Exit::Refused(format!("{id}: {}", words(refused))).into()),
         }
     }
     match as_json {
-        true => print_json(&json!({ "endpoint": which.id, "delivery": delivery, "due": all })),
+        true => print_json(&json!({ "endpoint": id, "delivery": delivery, "due": all })),
         false => match all {
             0 => say!("nothing waits for its next try"),
             1 => say!("1 delivery is tried now"),
@@ -81,14 +78,14 @@ pub(crate) fn words(refused: TriedNow) -> &'static str {
 }
 
 /// After a recovery: what was not given up waits for its next try, and need not.
-pub(super) async fn hint(operations: &Operations, which: &Which) -> anyhow::Result<()> {
-    let view = super::find(operations, which).await?;
+pub(super) async fn hint(operations: &Operations, endpoint: &Meant) -> anyhow::Result<()> {
+    let view = super::find(operations, endpoint).await?;
     if view.enabled && view.waiting > 0 {
         let note = format!(
             "{} for the next try: `listen webhooks try-now {} --user {} --reason …` tries at once",
             several(view.waiting, "delivery waits", "deliveries wait"),
-            which.id,
-            which.user
+            endpoint.id,
+            endpoint.user
         );
         note!("{}", wrapped("", &note));
     }

@@ -10,6 +10,7 @@ use axum::{
     http::Request,
 };
 use futures::future::BoxFuture;
+use job::Timestamp;
 use prometheus::Registry;
 use tower::ServiceExt;
 
