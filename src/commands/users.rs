@@ -126,7 +126,7 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
         }
         Verb::Export(export) => {
             let operations = ids::place(common, IdKind::User, &export.id).await?;
-            export::run(&operations, &export, as_json).await
+            return export::run(&operations, &export, as_json).await;
         }
         Verb::Delete(delete) => {
             let operations = ids::place(common, IdKind::User, &delete.id).await?;

@@ -6,6 +6,7 @@ use std::{
     io::{self, BufWriter, ErrorKind, Write},
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
+    process::ExitCode,
 };
 
 use anyhow::Context;
@@ -33,7 +34,7 @@ pub(super) struct Export {
 }
 
 /// Writes the file. It holds what the user said: only its owner may read it.
-pub(super) async fn run(operations: &Operations, export: &Export, as_json: bool) -> anyhow::Result<()> {
+pub(super) async fn run(operations: &Operations, export: &Export, as_json: bool) -> anyhow::Result<ExitCode> {
     let user = UserId::new(export.id.as_str());
     if operations.store().user(&user).await?.is_none() {
         return Err(no_such_user(&user).into());
@@ -72,7 +73,8 @@ pub(super) async fn run(operations: &Operations, export: &Export, as_json: bool)
     match as_json {
         true => print_json(&json!({ "id": user.as_str(), "file": path, "rows": rows })),
         false => say!("{rows} rows of {user} are in {path}"),
-    }
+    }?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Answers how many rows were written.
