@@ -128,7 +128,7 @@ codes! {
     TooManySockets = "too_many_live_sessions" 429 "Too many live sessions of this user",
         "The user has as many live sockets as one may have.", "Close one, or wait for `Retry-After`.";
     TooManySearches = "too_many_searches" 429 "Too many searches of this user at once",
-        "Two searches of a user run at once, and this one has waited a second for its turn.", "Send one search after the other; wait for `Retry-After`.";
+        "Two searches of a user run at once, and this one has waited five seconds for its turn.", "Send one search after the other; wait for `Retry-After`.";
     Internal = "internal_error" 500 "",
         "A defect of the service; nothing is wrong with the request.", "Report the request's id to the operator, whose log has the cause.";
     FinalizationUnavailable = "finalization_unavailable" 503 "Durable dispatch is not configured: set LISTEN_FINALIZATION_DISPATCH_MODE to postgres",
