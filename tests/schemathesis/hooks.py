@@ -43,11 +43,19 @@ def mend_moment(moment):
     return f"2000{rest}" if is_at_an_end else moment
 
 
+def mend_end(moment):
+    """A key that is made has not expired yet."""
+    year, rest = moment[:4], moment[4:]
+    return f"2096{rest}" if year.isdigit() and rest.startswith("-") and int(year) < 2096 else moment
+
+
 def mend(body):
     """The rules that the document tells in words."""
     for name in ("started_at", "finished_at"):
         if isinstance(body.get(name), str):
             body[name] = mend_moment(body[name])
+    if isinstance(body.get("expires_at"), str):
+        body["expires_at"] = mend_end(body["expires_at"])
     segments = body.get("transcript_segments")
     for segment in segments if isinstance(segments, list) else []:
         mend_segment(segment)
