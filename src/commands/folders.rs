@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use ledger::Ledger;
-use operations::{IdKind, Operations};
+use operations::IdKind;
 use records::{FolderId, UserId};
 use serde_json::json;
 use store::{DeletedFolder, FolderChange, FolderView, NewFolder};
@@ -105,23 +105,16 @@ pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
             if change == FolderChange::default() {
                 return Err(Exit::Usage("nothing to change was named".to_owned()).into());
             }
-            let (operations, user, id) = place(common, user, &id).await?;
+            let (operations, user, id) = ids::place_of_user(common, user, IdKind::Folder, &id).await?;
             let changed = operations.store().change_folder(&user, &FolderId::new(&id), &change).await?;
             tell(&changed.ok_or_else(|| unknown(&id))?, as_json)
         }
         Verb::Delete { user, id } => {
-            let (operations, user, id) = place(common, user, &id).await?;
+            let (operations, user, id) = ids::place_of_user(common, user, IdKind::Folder, &id).await?;
             delete(&operations, &user, &id, as_json).await
         }
     }?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// A folder that is meant, with its user and their shard.
-async fn place(common: &CommonArgs, user: String, id: &str) -> anyhow::Result<(Operations, UserId, String)> {
-    let (operations, user) = ids::place_user(common, user).await?;
-    let id = ids::whole(&operations, IdKind::Folder, Some(&user), id).await?;
-    Ok((operations, user, id))
 }
 
 async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<()> {

@@ -100,6 +100,18 @@ pub(crate) async fn place_user(common: &CommonArgs, id: String) -> anyhow::Resul
     Ok((place(common, IdKind::User, &id).await?, UserId::new(id)))
 }
 
+/// The same with something of that user's, whose id is `typed`.
+pub(crate) async fn place_of_user(
+    common: &CommonArgs,
+    user: String,
+    kind: IdKind,
+    typed: &str,
+) -> anyhow::Result<(Operations, UserId, String)> {
+    let (operations, user) = place_user(common, user).await?;
+    let id = whole(&operations, kind, Some(&user), typed).await?;
+    Ok((operations, user, id))
+}
+
 /// The jobs that are named, each by its whole id and with its shard, as [`place`] finds it.
 pub(crate) async fn jobs(common: &CommonArgs, typed: &[String]) -> anyhow::Result<Vec<(Operations, String)>> {
     let shards = common.shards()?;

@@ -81,8 +81,7 @@ pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
             list(&operations, &user, as_json).await?;
         }
         Verb::Revoke { user, id } => {
-            let (operations, user) = ids::place_user(common, user).await?;
-            let id = ids::whole(&operations, IdKind::Key, Some(&user), &id).await?;
+            let (operations, user, id) = ids::place_of_user(common, user, IdKind::Key, &id).await?;
             if !operations.store().revoke_key(&user, &id).await? {
                 return Err(Exit::NotFound(format!("the person has no live key {id}")).into());
             }

@@ -38,7 +38,7 @@ impl Paging {
 
     /// The position after which a long list goes on: a moment and an id.
     pub(crate) fn position(&self) -> anyhow::Result<Option<Place>> {
-        self.after.as_ref().map(|word| place(word).ok_or_else(|| wrong(word))).transpose()
+        self.after.as_ref().map(|word| parse_cursor(word).ok_or_else(|| wrong(word))).transpose()
     }
 
     /// The cursor as it is, where it is an id.
@@ -47,13 +47,13 @@ impl Paging {
     }
 }
 
-/// A place of a long list in one word.
+/// Where a page of a long list begins, in one word.
 pub(crate) fn cursor(at: Timestamp, id: impl std::fmt::Display) -> String {
     format!("{}.{id}", at.timestamp_micros())
 }
 
 /// What [`cursor`] wrote; `None` when it is invalid.
-pub(crate) fn place(word: &str) -> Option<Place> {
+pub(crate) fn parse_cursor(word: &str) -> Option<Place> {
     let (micros, id) = word.split_once('.')?;
     let at = Timestamp::from_timestamp_micros(micros.parse().ok()?)?;
     has_four_digit_year(at).then(|| (at, id.to_owned()))

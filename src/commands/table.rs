@@ -185,7 +185,7 @@ pub(crate) fn print_page(name: &str, items: Vec<Value>, next: Option<&str>) -> a
 pub(crate) struct List<'a, T> {
     /// What its items are called in JSON.
     pub(crate) name: &'static str,
-    /// What is noted where there are none.
+    /// The note for an empty list.
     pub(crate) none: &'a str,
     pub(crate) columns: &'static [Column],
     pub(crate) to_json: fn(&T) -> Value,

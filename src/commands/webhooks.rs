@@ -95,9 +95,9 @@ struct Meant {
 
 impl Which {
     /// The endpoint to be changed, in its shard: its user is named by the whole id.
-    async fn place(self, common: &CommonArgs) -> anyhow::Result<(Operations, Meant)> {
-        let (operations, user) = ids::place_user(common, self.user).await?;
-        let id = ids::whole(&operations, IdKind::Endpoint, Some(&user), &self.id).await?;
+    async fn find(self, common: &CommonArgs) -> anyhow::Result<(Operations, Meant)> {
+        let (operations, user, id) =
+            ids::place_of_user(common, self.user, IdKind::Endpoint, &self.id).await?;
         Ok((operations, Meant { user, id }))
     }
 }
@@ -115,15 +115,15 @@ pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
             show(&operations, &Meant { user, id }, limit, as_json).await
         }
         Verb::Recover { which, since, cause } => {
-            let (operations, endpoint) = which.place(common).await?;
+            let (operations, endpoint) = which.find(common).await?;
             recover(&operations, &endpoint, since, &cause, as_json).await
         }
         Verb::TryNow { which, delivery, cause } => {
-            let (operations, endpoint) = which.place(common).await?;
+            let (operations, endpoint) = which.find(common).await?;
             try_now::run(&operations, &endpoint, delivery, &cause, as_json).await
         }
         Verb::Enable { which, cause } => {
-            let (operations, endpoint) = which.place(common).await?;
+            let (operations, endpoint) = which.find(common).await?;
             enable(&operations, &endpoint, &cause, as_json).await
         }
     }?;

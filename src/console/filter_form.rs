@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{error::Fault, shards::user, words::query};
 use crate::commands::{
-    paging::{cursor, has_four_digit_year, place},
+    paging::{cursor, has_four_digit_year, parse_cursor},
     times::age,
 };
 
@@ -160,7 +160,7 @@ fn moment(name: &str, typed: &str, fixed: &str, now: Timestamp) -> Result<Option
 }
 
 fn read_place(word: &str) -> Result<JobCursor, Fault> {
-    let found = place(word).map(|(at, id)| JobCursor { at, job: JobId::from_text(id) });
+    let found = parse_cursor(word).map(|(at, id)| JobCursor { at, job: JobId::from_text(id) });
     found.ok_or_else(|| unreadable("after", "a place that a page before named"))
 }
 

@@ -169,7 +169,8 @@ impl SenderSlots {
         SenderLoad { free, free_in_all, users, had_turn }
     }
 
-    /// Notes that a claim was dealt to `users`: where one of them had a turn already, nobody else waits for one, and the next begins.
+    /// Notes that a claim gave rows to `users`. One who had a turn already gets another only where no other user waits: the next
+    /// turn begins.
     pub(crate) fn note_turns<'a>(&self, users: impl Iterator<Item = &'a UserId> + Clone) {
         let mut had_turn = self.had_turn.lock();
         if had_turn.len() >= TURNS_KEPT || users.clone().any(|user| had_turn.contains(user.as_str())) {

@@ -18,7 +18,7 @@ use crate::{Error, error::Code};
 
 /// Searches of one user that run at once.
 const AT_ONCE: usize = 2;
-/// How long another one waits for its turn: without a session, so it holds up nobody.
+/// How long the next search of the user waits for its turn. It has no database session meanwhile.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Users without a search are forgotten once there are more than this many.
 const KEPT: usize = 1_000;

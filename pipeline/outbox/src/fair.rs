@@ -73,7 +73,7 @@ impl Passed {
         self.receivers.insert((user.to_owned(), receiver.to_owned()));
     }
 
-    /// Those who had their turn are looked at again. `false`: nobody was looked past for that.
+    /// Ends the turn: users who had theirs are claimed for again. `false`: there was none.
     pub(crate) fn begin_next_turn(&mut self) -> bool {
         !std::mem::take(&mut self.had_turn).is_empty()
     }

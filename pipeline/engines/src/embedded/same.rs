@@ -90,7 +90,7 @@ pub(super) struct Task {
     exact: bool,
     /// The task is to tell or ask someone a whole sentence.
     told: bool,
-    /// What someone is told in a few words: "the code word".
+    /// A noun that somebody is told or asked for: "the code word".
     told_thing: Option<String>,
     /// Who has it, where that is said with an apostrophe.
     owner: Option<String>,
@@ -288,7 +288,7 @@ fn is_telling(verb: &str) -> bool {
     matches!(verb, "tell" | "inform" | "notify" | "remind" | "ask" | "let know" | "chase" | "nudge" | "warn")
 }
 
-/// "Tell Ruth the code word": what someone who is named is told or asked, without a clause, by its last word.
+/// The last word of "the code word" in "tell Ruth the code word": a name, an article and a short noun, without a clause.
 fn told_thing<'r>(verb: &str, rest: &'r [String], names: &[String]) -> Option<&'r String> {
     let [whom, article, thing @ ..] = rest else { return None };
     let is_clause = |word: &String| is_preposition(word) || BEGINS_A_CLAUSE.contains(&word.as_str());

@@ -79,10 +79,9 @@ impl Outbox {
     /// another date by now, nothing is claimed: its push is cancelled. A sender that died is due again at its `until`. `load` is what
     /// the process has under way: each user comes to a share of it.
     ///
-    /// Each round locks a page of due rows and takes what their subscriptions, and their users, may still have under way. Who has
-    /// enough is left out of the next round, and who had enough before out of all: nothing is written of what has to wait, however
-    /// much it is and however often a process looks, and it hides nobody else's. Users who had their turn are left out until nothing
-    /// else is due.
+    /// Each round locks a page of due rows and takes what their subscriptions and users may still have under way. Subscriptions and
+    /// users at their limit are left out of the next round, and those that were there before the claim out of all rounds: the rows
+    /// that wait are not written, and they fill no page. Users who had their turn are left out until nothing else is due.
     pub async fn claim_pushes(
         &self,
         limit: i64,
