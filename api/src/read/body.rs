@@ -172,9 +172,7 @@ fn parse(bytes: &[u8], account: Option<&Account>) -> Result<Parsed, Error> {
         Some(account) => account.hold(bytes).map_err(too_large_or_busy),
         None => Ok(None),
     };
-    let most = account.map_or(usize::MAX, Account::most) / VALUE_SIZE;
-    let parsed_size = text.len() + values_in(text, most) * VALUE_SIZE;
-    let held = hold(parsed_size)?;
+    let held = account.map_or(Ok(None), |account| hold_to_parse(text.as_bytes(), account))?;
     if let Ok(value) = serde_json::from_str(text) {
         return Ok(Parsed { value, unrepresentable: None, _held: held });
     }
@@ -191,15 +189,21 @@ fn parse(bytes: &[u8], account: Option<&Account>) -> Result<Parsed, Error> {
     }
 }
 
+/// Holds the memory that a JSON text takes while it is parsed.
+pub(crate) fn hold_to_parse(json: &[u8], account: &Account) -> Result<Option<Reservation>, Error> {
+    let values = values_in(json, account.most() / VALUE_SIZE);
+    account.hold(json.len() + values * VALUE_SIZE).map_err(too_large_or_busy)
+}
+
 /// The bytes that a value of a JSON text takes at most while it is parsed, besides its own text. Measured: 330, for objects of
 /// one field in each other; a number in a list takes 214, the growing list's unused half included.
 const VALUE_SIZE: usize = 352;
 
 /// At most so many values are in a JSON text: each but the first follows a bracket or a comma that is in no string. More than
 /// `most` are not counted.
-fn values_in(text: &str, most: usize) -> usize {
+fn values_in(json: &[u8], most: usize) -> usize {
     let (mut values, mut in_string, mut is_escaped) = (1, false, false);
-    for byte in text.bytes() {
+    for byte in json {
         match byte {
             _ if is_escaped => is_escaped = false,
             b'\\' if in_string => is_escaped = true,

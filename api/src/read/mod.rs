@@ -23,7 +23,7 @@ mod text;
 mod truth;
 mod unrepresentable;
 
-pub(crate) use body::{Arrived, Body, exact_object, object, optional_object, whole};
+pub(crate) use body::{Arrived, Body, exact_object, hold_to_parse, object, optional_object, whole};
 pub(crate) use choice::{Choice, CommaSeparated};
 pub(crate) use fields::{Fields, ListOf, Object};
 pub(crate) use moment::{Instant, Moment, ZonedMoment, in_calendar};

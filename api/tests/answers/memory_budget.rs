@@ -310,3 +310,21 @@ async fn memory_budget_refuses_a_body_of_too_many_values_with_413() {
     assert_eq!(post(odd).await.status, 413);
     assert_eq!(held(&registry), 0.0);
 }
+
+#[tokio::test]
+async fn memory_budget_refuses_an_mcp_message_of_too_many_values_with_413() {
+    let (bench, registry) = bench().await;
+    let call = async |padding: String| {
+        let arguments = format!(r#"{{"query": "budget", "kinds": [{padding}]}}"#);
+        let params = format!(r#"{{"name": "search", "arguments": {arguments}}}"#);
+        let message = format!(r#"{{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {params}}}"#);
+        let request = Request::post("/mcp")
+            .header("host", "listen.example")
+            .header("authorization", format!("Bearer {}", bench.key))
+            .header("content-type", "application/json");
+        bench.send_undocumented(request.body(Body::from(message)).unwrap()).await.status
+    };
+    assert_eq!(call(format!("{}{{}}", "{},".repeat(20_000))).await, 413);
+    assert_eq!(call(String::new()).await, 200);
+    assert_eq!(held(&registry), 0.0);
+}
