@@ -12,6 +12,8 @@ use tokio::time::Instant;
 const FAILURES: u32 = 5;
 /// How long it stays open; then one call is let through at a time.
 const OPEN: Duration = Duration::from_secs(30);
+/// Servers that are kept. Beyond it those are forgotten that are called anyway: users may take a server away that failed.
+const KEPT: usize = 10_000;
 
 /// The breakers of all servers that fail, by a name that the caller gives; of one that answers nothing is kept.
 #[derive(Debug, Default)]
@@ -47,6 +49,10 @@ impl Breaker {
         if !failed {
             failing.remove(server);
             return;
+        }
+        if failing.len() >= KEPT && !failing.contains_key(server) {
+            let now = Instant::now();
+            failing.retain(|_, one| one.open_until.is_some_and(|until| now < until));
         }
         let one = failing.entry(server.to_owned()).or_insert(Failing { failures: 0, open_until: None });
         one.failures = one.failures.saturating_add(1);
@@ -88,5 +94,18 @@ mod tests {
         breaker.note("a", false);
         assert_eq!([breaker.admits("a"), breaker.admits("a")], [true, true], "and answers");
         assert!(breaker.failing.lock().is_empty());
+    }
+
+    #[test]
+    fn breaker_forgets_servers_that_failed_and_went_away() {
+        let breaker = Breaker::default();
+        for _ in 0..FAILURES {
+            breaker.note("a", true);
+        }
+        for number in 0..2 * KEPT {
+            breaker.note(&number.to_string(), true);
+        }
+        assert!(breaker.failing.lock().len() <= KEPT);
+        assert!(!breaker.admits("a"), "an open one is kept");
     }
 }

@@ -105,16 +105,21 @@ impl UserData {
             memories: wants("memory") && self.may_read.memories,
             action_items: wants("action_item") && self.may_read.action_items,
         };
-        let turn = self.searches.turn(&self.user).await;
-        let _turn = turn.map_err(|_| {
-            ToolFailure("Too many searches run at once: send one after the other.".to_owned())
-        })?;
-        let found = self.ledger.store().search(&self.user, &query).await.map_err(broken)?;
+        let found = self.found(&query).await?;
         let results: Vec<SearchResult> = found.iter().map(result).collect();
         Ok(Output {
             value: json!({ "results": results }),
             sources: found.iter().map(source_of_found).collect(),
         })
+    }
+
+    /// What is found in the user's turn.
+    async fn found(&self, query: &SearchQuery) -> Result<Vec<Found>, ToolFailure> {
+        let turn = self.searches.turn(&self.user).await;
+        let _turn = turn.map_err(|_| {
+            ToolFailure("Too many searches run at once: send one after the other.".to_owned())
+        })?;
+        self.ledger.store().search(&self.user, query).await.map_err(broken)
     }
 
     /// A conversation, a memory or an action item: ids say nothing about kinds.
@@ -239,7 +244,7 @@ impl UserData {
                     memories: true,
                     ..SearchQuery::default()
                 };
-                let found = self.ledger.store().search(&self.user, &query).await.map_err(broken)?;
+                let found = self.found(&query).await?;
                 let ids: Vec<String> = found.into_iter().map(|found| found.id).collect();
                 self.ledger.store().memories_named(&self.user, &ids).await.map_err(broken)?
             }
