@@ -9,16 +9,13 @@ use secrecy::SecretString;
 
 use crate::Store;
 
-mod endpoints;
 mod install;
 mod keys;
-mod mcp_token;
 mod save;
 
 pub use install::InstallRefusal;
 pub use keys::{AppKey, AppKeyOwner, AppKeyRefusal, NewAppKey};
-pub use mcp_token::McpToken;
-pub use save::{NewApp, Stored, TooManyApps};
+pub use save::{McpToken, NewApp, Stored, TooManyApps};
 
 job::named! {
     /// Who sees an app, and may install it.
