@@ -12,13 +12,11 @@ mod claim;
 mod claim_named;
 mod complete;
 mod deletion;
-mod due;
 pub mod effects;
 pub mod history;
 mod items;
 mod memories;
 pub mod operator;
-mod quarantine;
 mod read_job;
 mod renew;
 mod repair;
@@ -26,7 +24,6 @@ pub mod row;
 mod run_input;
 mod shards;
 mod transitions;
-pub mod usage;
 mod users;
 
 use std::sync::Arc;
@@ -42,15 +39,14 @@ use crate::{
         finalize::{FinalizeRequest, Finalized},
     },
     batcher::Batcher,
-    claim::Turns,
-    quarantine::Quarantine,
+    claim::{Quarantine, Turns},
 };
 
 pub use admit::{
     AdmitRefusal, Admitted, CreateOutcome, EndedBy, FinalizeOutcome, LiveAdmission, NewContent,
     NewConversation, ReprocessRefusal, WithKeys,
 };
-pub use checkpoints::CheckpointKey;
+pub use checkpoints::{CheckpointKey, Spent, spent_by};
 pub use claim::{ClaimRequest, JobClaims};
 pub use claim_named::{Delivered, NamedClaim};
 pub use complete::{Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
@@ -65,7 +61,6 @@ pub use row::{LeaseToken, StoredJob};
 pub use run_input::{Content, RecentItem, RunInput};
 pub use shards::Shards;
 pub use transitions::Transition;
-pub use usage::Spent;
 
 /// How a process talks to its database.
 #[derive(Clone)]

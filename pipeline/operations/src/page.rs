@@ -5,7 +5,7 @@ use job::{Cause, Job, JobId, SILENT_AFTER, State, Surroundings, Timestamp, Why, 
 use ledger::{
     Event, JobView, Spent,
     history::{History, Verb},
-    usage::spent_by,
+    spent_by,
 };
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
