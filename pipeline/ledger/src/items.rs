@@ -3,7 +3,7 @@
 use db::{Error, idempotency::forget_answers};
 use outbox::{
     announce::announce_created,
-    deliveries::forget::forget_objects,
+    deliveries::forget_objects,
     reminders::{self, Due, lock_subscriptions},
 };
 use records::{ActionItem, ActionItemId, EventKind, Timestamp, UserId};

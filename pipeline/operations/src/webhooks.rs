@@ -9,7 +9,7 @@ use outbox::{
         recover::{Lost, make_lost_due},
         share_endpoint, waiting,
     },
-    endpoints::row,
+    endpoints::write_change,
 };
 use records::UserId;
 
@@ -160,7 +160,7 @@ impl Operations {
             return Ok(answer);
         }
         let change = EndpointChange { enabled: Some(true), ..EndpointChange::default() };
-        row::change(&mut transaction, user, endpoint, &change, now).await?;
+        write_change(&mut transaction, user, endpoint, &change, now).await?;
         waiting::wake(&mut transaction, user.as_str(), endpoint, now).await?;
         action.record(&mut transaction, "enable_webhook", Some(user), endpoint, now).await?;
         transaction.commit().await?;
