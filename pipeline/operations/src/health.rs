@@ -8,7 +8,7 @@ use job::Timestamp;
 
 use crate::{
     Operations,
-    gauges::{add_counts, counts_of},
+    backlog::{add_counts, counts_of},
 };
 
 /// Tables whose rows are rewritten as jobs move: what vacuum must keep up with. A fixed list keeps labels few,
