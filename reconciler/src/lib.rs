@@ -21,5 +21,5 @@ pub use metrics::Metrics;
 pub use plan::apart;
 pub use replays::work_off_replays;
 pub use round::{Reconciler, run};
-pub use settings::{Dispatch, Settings, TaskQueue};
+pub use settings::{Settings, TaskQueue};
 pub use watch::{end_due, watch_leases, watch_live};

@@ -11,12 +11,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Metrics,
-    plan::{Action, wait_before_look, wait_before_round},
+    plan::{Action, wait_before_look},
     repair::Repairs,
 };
 
 /// Rows a page: a bounded, indexed one. A look reads pages until none is left.
 const PAGE: i64 = 100;
+
+/// Seconds between two looks at leases, and at live conversations.
+const LEASES: u64 = 5;
+const ENDING: u64 = 15;
 
 /// Looks every five seconds (jitter out of `seed`) at the leases that ran out, and says `Reconcile` to each,
 /// until `stop`. At its start and after a database error it waits one `heartbeat` more, so that living
@@ -42,7 +46,7 @@ where
             return;
         }
         wait = match look().await {
-            Ok(Calm(true)) => wait_before_look(seed, number),
+            Ok(Calm(true)) => wait_before_look(LEASES, seed, number),
             Ok(Calm(false)) => heartbeat,
             Err(error) => {
                 tracing::warn!(%error, "the lease watch could not look");
@@ -77,7 +81,7 @@ async fn look(ledger: &Ledger, metrics: &Metrics, stop: &CancellationToken) -> R
 /// of its own, until `stop`. Two processes that look at once end each once.
 pub async fn watch_live(ledger: Ledger, seed: u64, metrics: Metrics, stop: CancellationToken) {
     for number in 0.. {
-        if tokio::time::timeout(wait_before_round(seed, number), stop.cancelled()).await.is_ok() {
+        if tokio::time::timeout(wait_before_look(ENDING, seed, number), stop.cancelled()).await.is_ok() {
             return;
         }
         if let Err(error) = end_due(&ledger, LIVE_GRACE, &metrics, &stop).await {
@@ -155,6 +159,6 @@ mod tests {
         let heartbeat = Duration::from_secs(30);
         repeat(look, heartbeat, 7, &stop).await;
         // At the start, after trouble, after an error, and after a look that found the database calm.
-        assert_eq!(waited, [heartbeat, heartbeat, heartbeat, wait_before_look(7, 2)]);
+        assert_eq!(waited, [heartbeat, heartbeat, heartbeat, wait_before_look(LEASES, 7, 2)]);
     }
 }
