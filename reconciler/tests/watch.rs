@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use apalis_cron::{Schedule, Tick};
 use chrono::Utc;
 use job::{JobId, Queue};
-use reconciler::{Dispatch, Reconciler, Settings, run, watch_leases};
+use reconciler::{Reconciler, Settings, run, watch_leases};
 use records::ConversationId;
 use setup::Setup;
 
