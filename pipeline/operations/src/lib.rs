@@ -45,7 +45,7 @@ pub use find::{FoundId, IdKind};
 pub use health::{Health, TableHealth};
 pub use list::{Cause, Causes, JobCursor, JobFilter, JobsPage};
 pub use orders::{GivenToMany, OrderCounts, OrderOfMany};
-pub use overview::{DeadLetters, MinuteView, Overview};
+pub use overview::{MinuteView, Overview};
 pub use page::JobPage;
 pub use pauses::Pause;
 pub use people::UserLine;

@@ -177,22 +177,35 @@ pub struct Cause {
     pub code: String,
     /// How many, settled ones among them.
     pub jobs: i64,
+    /// Those that an operator has dismissed or a later revision superseded, until they are pruned.
     pub settled: i64,
+}
+
+impl Cause {
+    /// Those that wait for an operator.
+    pub fn waiting(&self) -> i64 {
+        self.jobs - self.settled
+    }
+
+    /// Adds what was found in another shard, most first.
+    pub(crate) fn add(causes: &mut Vec<Self>, others: &[Self]) {
+        for found in others {
+            match causes.iter_mut().find(|cause| cause.code == found.code) {
+                Some(cause) => {
+                    cause.jobs += found.jobs;
+                    cause.settled += found.settled;
+                }
+                None => causes.push(found.clone()),
+            }
+        }
+        causes.sort_by(|one, two| (two.jobs, &one.code).cmp(&(one.jobs, &two.code)));
+    }
 }
 
 impl Causes {
     /// Adds what was found in another shard.
     pub fn add(&mut self, other: &Self) {
-        for found in &other.codes {
-            match self.codes.iter_mut().find(|cause| cause.code == found.code) {
-                Some(cause) => {
-                    cause.jobs += found.jobs;
-                    cause.settled += found.settled;
-                }
-                None => self.codes.push(found.clone()),
-            }
-        }
-        self.codes.sort_by(|one, two| (two.jobs, &one.code).cmp(&(one.jobs, &two.code)));
+        Cause::add(&mut self.codes, &other.codes);
         self.cut |= other.cut;
     }
 }
