@@ -122,7 +122,8 @@ impl Store {
                 .fetch_optional(self.db.pool())
                 .await?;
             let Some(LiveKey { owner, is_unnoted }) = found else { return Ok(None) };
-            if is_unnoted && let Err(error) = self.note_key_use(&owner).await {
+            let note = include_str!("../sql/keys/note_use.sql");
+            if is_unnoted && let Err(error) = self.note_key_use(note, &owner.user_id, &owner.key_id).await {
                 // A server that only reads, or has no room to write, still answers reads.
                 tracing::warn!(%error, "the use of a key could not be noted");
             }
@@ -148,14 +149,16 @@ impl Store {
         Ok(revoked.rows_affected() > 0)
     }
 
-    /// Notes that a key was used. That it is lost with the server costs nothing, and a key that is being changed is skipped.
-    async fn note_key_use(&self, key: &KeyOwner) -> Result<(), Error> {
+    /// Notes that a key was used, a developer's or an app's. That it is lost with the server costs nothing, and a key that is
+    /// being changed is skipped.
+    pub(crate) async fn note_key_use(
+        &self,
+        note: &'static str,
+        owner: &UserId,
+        key: &str,
+    ) -> Result<(), Error> {
         let mut transaction = self.db.begin_unflushed().await?;
-        sqlx::query(include_str!("../sql/keys/note_use.sql"))
-            .bind(key.user_id.as_str())
-            .bind(&key.key_id)
-            .execute(&mut *transaction)
-            .await?;
+        sqlx::query(note).bind(owner.as_str()).bind(key).execute(&mut *transaction).await?;
         Ok(transaction.commit().await?)
     }
 }
