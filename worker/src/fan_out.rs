@@ -158,7 +158,6 @@ impl FanOut {
     }
 }
 
-/// Names and values of headers.
 type Headers = Vec<(String, String)>;
 
 /// The request of one try (Standard Webhooks): the URL with `?uid=` added, and the headers with the signature of this try.

@@ -91,9 +91,6 @@ pub struct Metrics {
 
 impl Metrics {
     /// Registers every metric with all values of its labels at zero.
-    ///
-    /// # Errors
-    /// When one of the names is registered already.
     pub fn new(registry: &Registry) -> Result<Self, Error> {
         let one = |value| [value];
         // Turns of the assistant are no stage, and cost the same server.

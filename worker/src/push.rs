@@ -92,7 +92,6 @@ impl Outbound for Pushes {
     }
 }
 
-/// What an answer means for a push.
 fn outcome_of(kind: &SubscriptionKind, answer: Answer, chance: &Chance) -> DeliveryOutcome {
     match (kind, answer) {
         // RFC 8030, 7.3: a push service knows no such subscription any more.
@@ -101,7 +100,6 @@ fn outcome_of(kind: &SubscriptionKind, answer: Answer, chance: &Chance) -> Deliv
     }
 }
 
-/// Names and values of headers.
 type Headers = Vec<(String, String)>;
 
 /// How long a push service keeps a reminder for a browser that is not there: a day, after which it is history.

@@ -128,7 +128,6 @@ pub struct WithKeys<'a> {
     pub claimant: Option<&'a WorkerId>,
 }
 
-/// Why a finalize was not admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdmitRefusal {
     /// Unknown, deleted or another user's.
@@ -340,7 +339,6 @@ pub(crate) async fn lock_conversation(
     Ok(there.is_some())
 }
 
-/// Reads and locks a conversation.
 async fn lock_standing(
     connection: &mut PgConnection,
     user: &UserId,

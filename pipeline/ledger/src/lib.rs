@@ -67,15 +67,12 @@ pub use transitions::Transition;
 pub struct Settings {
     /// Connections for everything but renewals.
     pub connections: u32,
-    /// The numbers that decisions go by.
     pub policy: Policy,
     /// The limits of users without their own.
     pub budgets: Budgets,
     /// Where the jobs of live conversations wait: in the mode `inline` there is no queue `finalization`.
     pub live_queue: Queue,
-    /// The keys under which secrets are stored.
     pub secrets: Secrets,
-    /// Which of the installation's shards it is.
     pub shard: Shard,
 }
 
@@ -158,12 +155,10 @@ impl Ledger {
         &self.store
     }
 
-    /// The outbox: what is sent to others.
     pub fn outbox(&self) -> &Outbox {
         &self.outbox
     }
 
-    /// The policy that this process decides by.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }

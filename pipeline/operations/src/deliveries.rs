@@ -75,7 +75,6 @@ const COLUMNS: &str = "select delivery_id, event, conversation_id, revision, sta
     coalesce(status = 'pending' and next_at = 'infinity', false) as parked, occurred_at, created_at, finished_at \
     from webhook_deliveries where user_id = ";
 
-/// Whose delivery, and to which endpoint.
 fn of(user: &UserId, endpoint: &str) -> QueryBuilder<Postgres> {
     let mut query = QueryBuilder::new(COLUMNS);
     query.push_bind(user.as_str().to_owned()).push(" and endpoint_id = ").push_bind(endpoint.to_owned());

@@ -61,7 +61,6 @@ pub struct Health {
 /// The health of one table, as the server estimates it.
 #[derive(Clone, Debug, PartialEq, sqlx::FromRow)]
 pub struct TableHealth {
-    /// Its name, one of a fixed list.
     pub name: String,
     /// Rows that are there.
     pub live: i64,

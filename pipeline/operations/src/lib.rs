@@ -65,7 +65,6 @@ pub struct Operations {
 }
 
 impl Operations {
-    /// What operators read of `ledger` and do to it.
     pub fn new(ledger: &Ledger) -> Self {
         Self { db: ledger.db().clone(), ledger: ledger.clone() }
     }

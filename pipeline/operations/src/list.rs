@@ -212,9 +212,6 @@ impl Causes {
 
 impl Operations {
     /// A page of jobs, newest first. An unreadable row is an error with its id.
-    ///
-    /// # Errors
-    /// When the database does not answer within its limits, or a row cannot be read.
     pub async fn jobs_page(&self, filter: &JobFilter) -> Result<JobsPage, Error> {
         let mut transaction = self.db.begin_reading().await?;
         let asked = JobFilter { limit: filter.limit.saturating_add(1), ..filter.clone() };
@@ -238,9 +235,6 @@ impl Operations {
     }
 
     /// Counts the dead letters that `filter` finds, whatever its status, place and limit say.
-    ///
-    /// # Errors
-    /// When the database does not answer within its limits.
     pub async fn causes(&self, filter: &JobFilter) -> Result<Causes, Error> {
         let dead = JobFilter { status: Some("dead_letter".to_owned()), ..filter.clone() };
         let (mut transaction, _) = self.db.begin().await?;

@@ -5,12 +5,10 @@ use job::Timestamp;
 
 use crate::{Cause, Gauges, LastRound, Operations, Pause, processes::RUN_MILLIS, round::last_round};
 
-/// The state of the service at one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overview {
     /// The database's clock.
     pub at: Timestamp,
-    /// Jobs by status, ages and orphans.
     pub gauges: Gauges,
     /// Dead letters by code, most first; codes without any are left out.
     pub dead_letters: Vec<Cause>,

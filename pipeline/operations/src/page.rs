@@ -29,9 +29,7 @@ pub struct JobPage {
     pub speech: Vec<LiveUsage>,
     /// What operators did to it, newest first; 50 at most.
     pub actions: Vec<ActionView>,
-    /// What lies around it.
     pub around: Surroundings,
-    /// Why it is not running, or that it is.
     pub why: Why,
     /// The database's clock when the page was read.
     pub at: Timestamp,

@@ -9,9 +9,7 @@ use crate::Operations;
 /// A promise, and the query that finds those who break it.
 #[derive(Clone, Copy, Debug)]
 pub struct Check {
-    /// Its name, of a closed list.
     pub name: &'static str,
-    /// What is promised.
     pub promise: &'static str,
     query: &'static str,
 }
@@ -19,7 +17,6 @@ pub struct Check {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     pub name: &'static str,
-    /// What is promised.
     pub promise: &'static str,
     /// Those who break it: ids and what is wrong, never a person's words. At most as many as were asked for.
     pub offenders: Vec<String>,
@@ -103,9 +100,6 @@ pub const CHECKS: [Check; 14] = [
 
 impl Operations {
     /// Asks one check; it reads whole tables, for ten minutes at most, and locks nothing.
-    ///
-    /// # Errors
-    /// When the database does not answer in that time.
     pub async fn verify(&self, check: &Check, limit: i64) -> Result<Finding, Error> {
         let (mut transaction, _) = self.db.begin().await?;
         sqlx::query("set transaction read only").execute(&mut *transaction).await?;
@@ -125,9 +119,6 @@ impl Operations {
     }
 
     /// Counts finished jobs, and what users store, anew and sets their totals right, while the service runs. Answers whether a total was wrong.
-    ///
-    /// # Errors
-    /// When the database does not answer in ten minutes.
     pub async fn recount(&self, action: &OperatorAction) -> Result<bool, Error> {
         let (mut transaction, now) = self.db.begin().await?;
         patience(&mut transaction).await?;

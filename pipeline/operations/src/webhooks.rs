@@ -51,7 +51,6 @@ impl EndpointView {
     }
 }
 
-/// A delivery that was given up.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct GivenUp {
     pub user_id: String,
@@ -62,11 +61,9 @@ pub struct GivenUp {
     pub tries: i32,
     pub last_status: Option<i32>,
     pub last_error: Option<String>,
-    /// When it was given up.
     pub finished_at: Timestamp,
 }
 
-/// What came of enabling an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enabled {
     /// It receives events again, and what waited is due now.

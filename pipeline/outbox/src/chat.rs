@@ -22,7 +22,6 @@ pub struct AppMessage<'a> {
 pub enum Notified {
     /// It was written, with so many pushes.
     Sent {
-        /// How the app's hour stands.
         hour: SentThisHour,
         /// Pushes to the user's subscriptions.
         pushes: u64,

@@ -55,7 +55,6 @@ impl Default for DeliveryPolicy {
     }
 }
 
-/// A delivery that this process is to try now.
 #[derive(Clone, Debug)]
 pub struct ClaimedDelivery {
     pub user_id: UserId,

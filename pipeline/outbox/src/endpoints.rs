@@ -62,7 +62,6 @@ pub struct EndpointChange {
 /// Why an endpoint is not made. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndpointRefusal {
-    /// The user has as many endpoints as one may have.
     TooMany,
     /// The user has one with this URL, and `force` was not asked for.
     SameUrl,
@@ -71,7 +70,6 @@ pub enum EndpointRefusal {
 /// Why an endpoint is not changed. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndpointChangeRefusal {
-    /// The user has no such endpoint.
     Missing,
     /// Another endpoint of the user has this URL, and `force` was not asked for.
     SameUrl,

@@ -69,7 +69,6 @@ impl Pushed {
     }
 }
 
-/// A push that this process is to try now.
 #[derive(Clone, Debug)]
 pub struct ClaimedPush {
     pub user_id: UserId,

@@ -57,7 +57,6 @@ pub struct Subscription {
     pub created_at: Timestamp,
 }
 
-/// The person has as many subscriptions as one may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManySubscriptions;
 

@@ -89,7 +89,6 @@ pub struct App {
     pub version: i64,
     /// Since when its server has not answered.
     pub failing_since: Option<Timestamp>,
-    /// Why an operator switched it off.
     pub switched_off_reason: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,

@@ -54,7 +54,6 @@ pub struct FolderChange {
     pub description: Option<Option<String>>,
     pub color: Option<String>,
     pub icon: Option<String>,
-    /// Its place.
     pub order: Option<i32>,
 }
 
@@ -80,7 +79,6 @@ impl Store {
             .await?)
     }
 
-    /// Whether the person has that folder.
     pub async fn has_folder(&self, user: &UserId, folder: &FolderId) -> Result<bool, Error> {
         Ok(sqlx::query_scalar(include_str!("../sql/folders/is_there.sql"))
             .bind(user.as_str())

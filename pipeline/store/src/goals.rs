@@ -48,10 +48,8 @@ pub struct GoalChange {
     pub is_active: Option<bool>,
 }
 
-/// Why a goal was left as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GoalRefusal {
-    /// The person has no such goal.
     NoGoal,
     /// With this change its numbers could not be what they are.
     Wrong(Vec<GoalFault>),
@@ -278,7 +276,6 @@ async fn make_room(
     Ok(())
 }
 
-/// The columns as the table holds them.
 #[derive(Clone, Debug, sqlx::FromRow)]
 struct GoalRow {
     goal_id: String,

@@ -53,7 +53,6 @@ pub struct KeyOwner {
     pub expires_at: Option<Timestamp>,
 }
 
-/// A live key and whose it is.
 #[derive(sqlx::FromRow)]
 struct LiveKey {
     #[sqlx(flatten)]
@@ -62,10 +61,8 @@ struct LiveKey {
     is_unnoted: bool,
 }
 
-/// Why a person's own key was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyRefusal {
-    /// No user has that id.
     NoSuchPerson,
     /// As many live keys as one may have: 409.
     TooMany,

@@ -35,7 +35,6 @@ pub fn length(segments: &[Segment]) -> TimeDelta {
     TimeDelta::microseconds((seconds * 1e6).round() as i64)
 }
 
-/// The columns as the table holds them.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct SegmentRow {
     segment_id: Option<String>,

@@ -62,9 +62,6 @@ impl ReplayPreview {
 
 impl Operations {
     /// What a replay of everything that `filter` finds would do.
-    ///
-    /// # Errors
-    /// When the database does not answer within a minute.
     pub async fn preview_replay(&self, filter: &JobFilter) -> Result<ReplayPreview, Error> {
         let (mut transaction, _) = self.db.begin().await?;
         patience(&mut transaction).await?;
@@ -102,9 +99,6 @@ impl Operations {
 
     /// Freezes what the order's filter finds now, oldest first, and lets the processes work it off. `id` names the
     /// operation: a repeat with the same one finds the first. `None`: the filter finds nothing.
-    ///
-    /// # Errors
-    /// When the database does not answer within a minute.
     pub async fn start_replay(
         &self,
         id: Uuid,

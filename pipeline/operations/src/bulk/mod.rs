@@ -16,7 +16,6 @@ use crate::{JobFilter, Operations};
 pub use freeze::ReplayPreview;
 pub use step::{ReplayTurn, Stepped};
 
-/// What is to be replayed, and how fast.
 #[derive(Clone, Debug)]
 pub struct ReplayOrder {
     /// Which dead letters; status, place and limit are not looked at.
@@ -88,11 +87,9 @@ pub struct ReplayItem {
     /// Why it was refused (`changed`, `missing`, `superseded`, `conversation_gone`, `not_dead`, `blocked`, `error`), or
     /// the code of which it died again.
     pub result: Option<String>,
-    /// When that happened.
     pub changed_at: Option<Timestamp>,
 }
 
-/// What an operator does to an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplayChange {
     /// Stop for a while; jobs that were replayed go on.

@@ -13,18 +13,14 @@ const MOST: i64 = 50;
 /// Webhooks that one transaction brings up to date with their apps.
 const BATCH: i64 = 500;
 
-/// Why an app was not installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstallRefusal {
     /// There is no such app, or it is another user's private one.
     NoSuchApp,
-    /// An operator switched it off.
     SwitchedOff,
-    /// As many as a user may have.
     TooMany,
 }
 
-/// What installing needs to know of an app.
 #[derive(sqlx::FromRow)]
 struct Wanted {
     owner_id: String,

@@ -44,16 +44,13 @@ pub struct AppKeyOwner {
     pub app_id: String,
 }
 
-/// Why a key was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppKeyRefusal {
-    /// The user owns no such app.
     NoSuchApp,
     /// As many live keys as an app may have.
     TooMany,
 }
 
-/// A live key and whose it is.
 #[derive(sqlx::FromRow)]
 struct LiveKey {
     #[sqlx(flatten)]
@@ -63,7 +60,6 @@ struct LiveKey {
 }
 
 impl Store {
-    /// Makes a key of an app.
     pub async fn create_app_key(
         &self,
         owner: &UserId,

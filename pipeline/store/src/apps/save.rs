@@ -21,7 +21,6 @@ pub struct NewApp {
     pub secret: SecretString,
 }
 
-/// The user owns as many apps as one may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyApps;
 
