@@ -155,7 +155,18 @@ impl Ledger {
         changes: &[Changed],
         now: Timestamp,
     ) -> Result<(), Error> {
-        let pushes = remind(&mut transaction, user, changes, now).await?;
+        let (mut set, mut resumed, mut off) = (Vec::new(), Vec::new(), Vec::new());
+        for reminder in changes.iter().filter_map(Changed::reminder) {
+            match reminder {
+                Reminder::Set(id, due_at) => set.push(Due::of(id.as_str(), due_at)),
+                Reminder::Resumed(id, due_at) => resumed.push(Due::of(id.as_str(), due_at)),
+                Reminder::Off(id) => off.push(id),
+            }
+        }
+        let off: Vec<&str> = off.iter().map(ActionItemId::as_str).collect();
+        reminders::cancel(&mut transaction, user, &off, now).await?;
+        reminders::resume(&mut transaction, user, &resumed, now).await?;
+        let pushes = reminders::schedule(&mut transaction, user, &set, now).await?;
         transaction.commit().await?;
         self.outbox.wake_pushes(pushes);
         Ok(())
@@ -174,27 +185,6 @@ async fn lock(
         .fetch_optional(connection)
         .await?;
     Ok(row.map(ActionItem::from))
-}
-
-/// Answers how many pushes were written.
-async fn remind(
-    connection: &mut PgConnection,
-    user: &UserId,
-    changes: &[Changed],
-    now: Timestamp,
-) -> Result<u64, Error> {
-    let (mut set, mut resumed, mut off) = (Vec::new(), Vec::new(), Vec::new());
-    for reminder in changes.iter().filter_map(Changed::reminder) {
-        match reminder {
-            Reminder::Set(id, due_at) => set.push(Due::of(id.as_str(), due_at)),
-            Reminder::Resumed(id, due_at) => resumed.push(Due::of(id.as_str(), due_at)),
-            Reminder::Off(id) => off.push(id),
-        }
-    }
-    let off: Vec<&str> = off.iter().map(ActionItemId::as_str).collect();
-    reminders::cancel(connection, user, &off, now).await?;
-    reminders::resume(connection, user, &resumed, now).await?;
-    reminders::schedule(connection, user, &set, now).await
 }
 
 #[cfg(test)]

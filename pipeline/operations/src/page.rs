@@ -144,7 +144,16 @@ async fn surroundings(
         .fetch_one(&mut *connection)
         .await?;
     let ahead = match view.job.state {
-        State::Queued { ready_at } if ready_at <= now => ahead(connection, view, ready_at, now).await?,
+        State::Queued { ready_at } if ready_at <= now => {
+            // Jobs of its queue that are older.
+            sqlx::query_scalar(include_str!("../sql/jobs/ahead.sql"))
+                .bind(view.job.queue.as_str())
+                .bind(now)
+                .bind(ready_at)
+                .bind(view.job.id.as_str())
+                .fetch_one(connection)
+                .await?
+        }
         _ => 0,
     };
     let count = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
@@ -161,22 +170,6 @@ async fn surroundings(
         superseded: row.superseded,
         conversation_gone: row.gone,
     })
-}
-
-/// Jobs of its queue that are older, counted to 1,000.
-async fn ahead(
-    connection: &mut PgConnection,
-    view: &JobView,
-    ready_at: Timestamp,
-    now: Timestamp,
-) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar(include_str!("../sql/jobs/ahead.sql"))
-        .bind(view.job.queue.as_str())
-        .bind(now)
-        .bind(ready_at)
-        .bind(view.job.id.as_str())
-        .fetch_one(connection)
-        .await
 }
 
 /// The process of the worker that holds a job's lease.

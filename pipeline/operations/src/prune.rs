@@ -71,7 +71,14 @@ impl Operations {
                 .bind(id)
                 .fetch_all(&mut *transaction)
                 .await?;
-        let found = remove_needless(&mut transaction, &page).await?;
+        // Those of the page that no operator will ever look for: each as it was when the page was read.
+        let doomed: Vec<JobRow> = sqlx::query_as(include_str!("../sql/prune/lock_needless.sql"))
+            .bind(page.iter().map(|(at, ..)| *at).collect::<Vec<_>>())
+            .bind(page.iter().map(|(_, user, _)| user.as_str()).collect::<Vec<_>>())
+            .bind(page.iter().map(|(.., id)| id.as_str()).collect::<Vec<_>>())
+            .fetch_all(&mut *transaction)
+            .await?;
+        let found = remove_jobs(&mut transaction, &doomed).await?;
         transaction.commit().await?;
         Ok(KeysetPage { found, next: cursor::next_cursor(page.len(), limit, page.into_iter().next_back()) })
     }
@@ -119,23 +126,6 @@ const ACTIONS: &str = include_str!("../sql/prune/actions.sql");
 /// Bulk replays with their lists.
 const REPLAYS: &str = include_str!("../sql/prune/replays.sql");
 
-/// Removes those of a page that no operator will ever look for: each as it was when the page was read.
-async fn remove_needless(
-    connection: &mut PgConnection,
-    page: &[(Timestamp, String, String)],
-) -> Result<u64, Error> {
-    if page.is_empty() {
-        return Ok(0);
-    }
-    let doomed: Vec<JobRow> = sqlx::query_as(include_str!("../sql/prune/lock_needless.sql"))
-        .bind(page.iter().map(|(at, ..)| *at).collect::<Vec<_>>())
-        .bind(page.iter().map(|(_, user, _)| user.as_str()).collect::<Vec<_>>())
-        .bind(page.iter().map(|(.., id)| id.as_str()).collect::<Vec<_>>())
-        .fetch_all(&mut *connection)
-        .await?;
-    Ok(remove_jobs(connection, &doomed).await?)
-}
-
 /// A locked job that is to be removed.
 #[derive(sqlx::FromRow)]
 pub(crate) struct JobRow {
@@ -157,7 +147,20 @@ pub(crate) async fn remove_jobs(
         .fetch_all(&mut *connection)
         .await?;
     for row in &gone {
-        row.uncount(connection).await?;
+        sqlx::query(include_str!("../sql/prune/lower_total.sql"))
+            .bind(&row.status)
+            .bind(row.stripe)
+            .bind(row.count)
+            .execute(&mut *connection)
+            .await?;
+        let Some(code) = &row.dead_code else { continue };
+        sqlx::query(include_str!("../sql/prune/lower_dead_total.sql"))
+            .bind(code)
+            .bind(row.settled)
+            .bind(row.stripe)
+            .bind(row.count)
+            .execute(&mut *connection)
+            .await?;
     }
     Ok(gone.iter().map(|row| row.count.unsigned_abs()).sum())
 }
@@ -170,25 +173,4 @@ struct Gone {
     dead_code: Option<String>,
     settled: bool,
     count: i64,
-}
-
-impl Gone {
-    /// Lowers the totals that counted them.
-    async fn uncount(&self, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-        sqlx::query(include_str!("../sql/prune/lower_total.sql"))
-            .bind(&self.status)
-            .bind(self.stripe)
-            .bind(self.count)
-            .execute(&mut *connection)
-            .await?;
-        let Some(code) = &self.dead_code else { return Ok(()) };
-        sqlx::query(include_str!("../sql/prune/lower_dead_total.sql"))
-            .bind(code)
-            .bind(self.settled)
-            .bind(self.stripe)
-            .bind(self.count)
-            .execute(connection)
-            .await
-            .map(drop)
-    }
 }

@@ -1,8 +1,7 @@
 //! Installing and uninstalling an app.
 
 use db::{Error, lock_user, secrets::Context};
-use records::{EventKind, Timestamp, UserId, WebhookFormat};
-use sqlx::PgConnection;
+use records::{EventKind, UserId, WebhookFormat};
 use uuid::Uuid;
 
 use crate::Store;
@@ -63,7 +62,17 @@ impl Store {
             let endpoint = endpoint_id(user, id);
             let secret = self.db.secrets().open(Context::app(&wanted.owner_id, id), &wanted.secret)?;
             let sealed = self.db.secrets().seal(Context::endpoint(user.as_str(), &endpoint), &secret)?;
-            make_endpoint(&mut transaction, user, id, &endpoint, url, &sealed, now).await?;
+            sqlx::query(include_str!("../../sql/apps/make_endpoint.sql"))
+                .bind(user.as_str())
+                .bind(&endpoint)
+                .bind(id)
+                .bind(url)
+                .bind([EventKind::ConversationCompleted.as_str()])
+                .bind(WebhookFormat::Bare.as_str())
+                .bind(sealed)
+                .bind(now)
+                .execute(&mut *transaction)
+                .await?;
         }
         transaction.commit().await?;
         Ok(Ok(()))
@@ -122,29 +131,6 @@ impl Store {
         }
         Ok(changed)
     }
-}
-
-async fn make_endpoint(
-    connection: &mut PgConnection,
-    user: &UserId,
-    app: &str,
-    id: &str,
-    url: &str,
-    sealed: &str,
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    sqlx::query(include_str!("../../sql/apps/make_endpoint.sql"))
-        .bind(user.as_str())
-        .bind(id)
-        .bind(app)
-        .bind(url)
-        .bind([EventKind::ConversationCompleted.as_str()])
-        .bind(WebhookFormat::Bare.as_str())
-        .bind(sealed)
-        .bind(now)
-        .execute(connection)
-        .await
-        .map(drop)
 }
 
 /// The id of the webhook of an installed app: one per user and app, however often it is installed.

@@ -47,7 +47,11 @@ impl Store {
         if let Err(refused) = reserve(transcripts_size(&mut snapshot, user, &ids).await?) {
             return Ok(Err(refused));
         }
-        add_transcripts(&mut snapshot, user, &mut views).await?;
+        let spoken = read_spoken(&mut snapshot, user, &ids).await?;
+        for (view, spoken) in views.iter_mut().zip(spoken) {
+            view.people = spoken.people;
+            view.segments = Some(spoken.segments);
+        }
         Ok(Ok(views))
     }
 }
@@ -163,21 +167,6 @@ pub(super) async fn transcripts_size(
 /// The bytes that a loaded segment takes besides its texts: a list that grows holds up to twice its items, and an answer
 /// is made of a third one.
 const SEGMENT_OVERHEAD: i64 = 3 * size_of::<Segment>() as i64;
-
-/// Reads the transcripts of a page, and the names of the people who speak in them.
-async fn add_transcripts(
-    connection: &mut PgConnection,
-    user: &UserId,
-    views: &mut [ConversationView],
-) -> Result<(), Error> {
-    let ids: Vec<&ConversationId> = views.iter().map(|view| &view.conversation.id).collect();
-    let spoken = read_spoken(connection, user, &ids).await?;
-    for (view, spoken) in views.iter_mut().zip(spoken) {
-        view.people = spoken.people;
-        view.segments = Some(spoken.segments);
-    }
-    Ok(())
-}
 
 /// What was said in one conversation.
 #[derive(Default)]
