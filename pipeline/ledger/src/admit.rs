@@ -186,7 +186,15 @@ impl Ledger {
         admitting: &[&Admitting<'_>],
         now: Timestamp,
     ) -> Result<Vec<StoredJob>, Abort> {
-        self.supersede(connection, admitting, now).await?;
+        let later = || admitting.iter().filter(|admitting| admitting.revision > 1);
+        if later().next().is_some() {
+            let users: Vec<_> = later().map(|admitting| admitting.user.as_str()).collect();
+            let conversations: Vec<_> = later().map(|admitting| admitting.conversation.as_str()).collect();
+            for dead in unsettled(connection, &users, &conversations).await? {
+                // A refusal is a dead letter that was replayed meanwhile: then its conversation has a live job, and this admission fails.
+                self.decide(connection, &dead, Command::Supersede, None, now).await?;
+            }
+        }
         let stored = |admitting: &&Admitting<'_>| {
             let admission = Admission {
                 id: admitting.job_id(),
@@ -216,26 +224,6 @@ impl Ledger {
             row::insert(connection, &jobs, now, &self.policy).await?;
         }
         Ok(jobs)
-    }
-
-    /// Settles the dead letters that `admitting` supersedes.
-    async fn supersede(
-        &self,
-        connection: &mut PgConnection,
-        admitting: &[&Admitting<'_>],
-        now: Timestamp,
-    ) -> Result<(), Abort> {
-        let later = || admitting.iter().filter(|admitting| admitting.revision > 1);
-        if later().next().is_none() {
-            return Ok(());
-        }
-        let users: Vec<_> = later().map(|admitting| admitting.user.as_str()).collect();
-        let conversations: Vec<_> = later().map(|admitting| admitting.conversation.as_str()).collect();
-        for dead in unsettled(connection, &users, &conversations).await? {
-            // A refusal is a dead letter that was replayed meanwhile: then its conversation has a live job, and this admission fails.
-            self.decide(connection, &dead, Command::Supersede, None, now).await?;
-        }
-        Ok(())
     }
 
     /// Admits a conversation that the transaction has locked or written, takes the lease for a request with keys, and commits.

@@ -73,7 +73,18 @@ impl Outbox {
             health => health,
         };
         if let Some(health) = endpoint.health.after(try_says, policy, now) {
-            store_health(&mut transaction, claimed, &health).await?;
+            sqlx::query(include_str!("../../sql/deliveries/store_health.sql"))
+                .bind(user)
+                .bind(endpoint_id)
+                .bind(health.receiver.enabled)
+                .bind(&health.receiver.disabled_reason)
+                .bind(health.receiver.failing_since)
+                .bind(health.receiver.consecutive_failures)
+                .bind(health.open_until)
+                .bind(health.receiver.last_success_at)
+                .bind(health.updated_at)
+                .execute(&mut *transaction)
+                .await?;
             // What waits for it is moved with it; where much does, the rest by the claims that find it due.
             match try_says {
                 Health::Gone => cancel(&mut transaction, user, endpoint_id, None, now).await?,
@@ -136,26 +147,6 @@ async fn write(
         .execute(connection)
         .await?;
     Ok(written.rows_affected() > 0)
-}
-
-async fn store_health(
-    connection: &mut PgConnection,
-    claimed: &ClaimedDelivery,
-    health: &EndpointHealth,
-) -> Result<(), Error> {
-    sqlx::query(include_str!("../../sql/deliveries/store_health.sql"))
-        .bind(claimed.user_id.as_str())
-        .bind(&claimed.endpoint_id)
-        .bind(health.receiver.enabled)
-        .bind(&health.receiver.disabled_reason)
-        .bind(health.receiver.failing_since)
-        .bind(health.receiver.consecutive_failures)
-        .bind(health.open_until)
-        .bind(health.receiver.last_success_at)
-        .bind(health.updated_at)
-        .execute(connection)
-        .await?;
-    Ok(())
 }
 
 impl EndpointHealth {
