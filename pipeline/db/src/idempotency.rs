@@ -122,7 +122,7 @@ pub async fn known(connection: &mut PgConnection, key: &RequestKey) -> Result<Op
         .bind(key.user.as_str())
         .bind(&key.route)
         .bind(&key.key)
-        .bind(interval(KNOWN_FOR))
+        .bind(KNOWN_FOR)
         .fetch_optional(connection)
         .await?;
     Ok(row.map(|row| row.repeat(key)))
@@ -163,11 +163,6 @@ pub async fn forget_answers(
         .execute(connection)
         .await
         .map(drop)
-}
-
-fn interval(length: TimeDelta) -> sqlx::postgres::types::PgInterval {
-    let microseconds = length.num_microseconds().unwrap_or(i64::MAX);
-    sqlx::postgres::types::PgInterval { months: 0, days: 0, microseconds }
 }
 
 #[derive(sqlx::FromRow)]
