@@ -1,6 +1,6 @@
 //! Webhook endpoints (DECISIONS §6).
 
-use db::{Error, idempotency::forget_answers, lock_user, secrets::Context};
+use db::{Error, lock_user, secrets::Context};
 use records::{EventKind, Timestamp, UserId, WebhookFormat};
 use secrecy::SecretString;
 use sqlx::PgConnection;
@@ -178,15 +178,7 @@ impl Outbox {
 
     /// Deletes an endpoint with its deliveries, and forgets what was answered of it. `false`: no such endpoint.
     pub async fn delete_endpoint(&self, user: &UserId, id: &str) -> Result<bool, Error> {
-        let (mut transaction, _) = self.db.begin().await?;
-        let deleted = sqlx::query(include_str!("../sql/endpoints/delete.sql"))
-            .bind(user.as_str())
-            .bind(id)
-            .execute(&mut *transaction)
-            .await?;
-        forget_answers(&mut transaction, user, &[id]).await?;
-        transaction.commit().await?;
-        Ok(deleted.rows_affected() > 0)
+        self.db.delete_of_user(include_str!("../sql/endpoints/delete.sql"), user, id).await
     }
 }
 

@@ -1,7 +1,7 @@
 //! Goals: at most three of a person's are active, also when two are made at once.
 
 use chrono::NaiveDate;
-use db::{Error, idempotency::forget_answers, lock_user};
+use db::{Error, lock_user};
 use records::{Goal, GoalFault, GoalId, GoalType, Measure, Timestamp, UserId};
 use sqlx::PgConnection;
 
@@ -111,15 +111,7 @@ impl Store {
 
     /// Deletes a goal with its history. `false`: no such goal.
     pub async fn delete_goal(&self, user: &UserId, goal: &GoalId) -> Result<bool, Error> {
-        let (mut transaction, _) = self.db.begin().await?;
-        let deleted = sqlx::query(include_str!("../sql/goals/delete.sql"))
-            .bind(user.as_str())
-            .bind(goal.as_str())
-            .execute(&mut *transaction)
-            .await?;
-        forget_answers(&mut transaction, user, &[goal.as_str()]).await?;
-        transaction.commit().await?;
-        Ok(deleted.rows_affected() > 0)
+        self.db.delete_of_user(include_str!("../sql/goals/delete.sql"), user, goal.as_str()).await
     }
 
     /// Changes a goal, or says why not (DECISIONS §1, "goal"; §3, "goals").

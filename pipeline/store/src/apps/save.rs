@@ -1,6 +1,6 @@
 //! Making, changing and deleting an app.
 
-use db::{Error, idempotency::forget_answers, lock_user, secrets::Context};
+use db::{Error, lock_user, secrets::Context};
 use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::{Postgres, postgres::PgArguments, query::Query};
@@ -117,15 +117,7 @@ impl Store {
 
     /// Deletes an app with its keys; what other users have of it is ignored from now on. `false`: the user owns no such app.
     pub async fn delete_app(&self, owner: &UserId, id: &str) -> Result<bool, Error> {
-        let (mut transaction, _) = self.db.begin().await?;
-        let deleted = sqlx::query(include_str!("../../sql/apps/delete.sql"))
-            .bind(owner.as_str())
-            .bind(id)
-            .execute(&mut *transaction)
-            .await?;
-        forget_answers(&mut transaction, owner, &[id]).await?;
-        transaction.commit().await?;
-        Ok(deleted.rows_affected() > 0)
+        self.db.delete_of_user(include_str!("../../sql/apps/delete.sql"), owner, id).await
     }
 
     /// The token of an app of the user's.
