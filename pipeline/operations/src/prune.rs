@@ -35,10 +35,10 @@ impl Operations {
                 0
             })
         };
-        gone(self.db.in_time(self.prune_presence(batch)).await);
+        for statement in SHORT_LIVED {
+            gone(self.db.in_time(self.prune_short_lived(statement, batch)).await);
+        }
         gone(self.db.in_time(self.prune_rows(REPLAYS, age, 1)).await);
-        gone(self.db.in_time(self.ledger.store().prune_locations(batch)).await);
-        gone(self.db.in_time(self.ledger.store().prune_installs(batch)).await);
         gone(self.db.in_time(self.ledger.store().follow_apps(None)).await);
         let pruned = Pruned {
             jobs: gone(self.db.in_time(self.prune_jobs(age, batch)).await),
@@ -97,15 +97,9 @@ impl Operations {
         Ok(jobs)
     }
 
-    /// Minutes behind the last two days, and processes that were not seen for one. What another process is removing is left to
-    /// it: two that waited for one another's rows would never end.
-    async fn prune_presence(&self, batch: i64) -> Result<u64, Error> {
-        for statement in
-            [include_str!("../sql/prune/minutes.sql"), include_str!("../sql/prune/processes.sql")]
-        {
-            sqlx::query(statement).bind(batch).execute(self.db.pool()).await?;
-        }
-        Ok(0)
+    /// Removes at most `batch` of what one statement finds that goes at an age of its own.
+    async fn prune_short_lived(&self, statement: &'static str, batch: i64) -> Result<u64, Error> {
+        Ok(sqlx::query(statement).bind(batch).execute(self.db.pool()).await?.rows_affected())
     }
 
     /// Removes at most `batch` of what one statement finds older than `age`.
@@ -117,6 +111,16 @@ impl Operations {
         Ok(gone)
     }
 }
+
+/// Minutes behind the last two days, processes that were not seen for one, locations of half an hour ago, installs whose app is gone
+/// and those that were removed an hour ago. What another process is removing is left to it: two that waited for one another's
+/// rows would never end.
+const SHORT_LIVED: [&str; 4] = [
+    include_str!("../sql/prune/minutes.sql"),
+    include_str!("../sql/prune/processes.sql"),
+    include_str!("../sql/prune/locations.sql"),
+    include_str!("../sql/prune/installs.sql"),
+];
 
 /// Finished deliveries, and those of events as old that wait for an endpoint which was never enabled again, also if they were
 /// recovered since. What waits for its turn at one that is enabled stays.

@@ -98,15 +98,6 @@ impl Store {
         Ok(removed.rows_affected() > 0)
     }
 
-    /// Removes a batch of installs whose app is gone, and of those that were removed an hour ago.
-    pub async fn prune_installs(&self, batch: i64) -> Result<u64, Error> {
-        let gone = sqlx::query(include_str!("../../sql/apps/prune_installs.sql"))
-            .bind(batch)
-            .execute(self.db.pool())
-            .await?;
-        Ok(gone.rows_affected())
-    }
-
     /// Brings webhooks of installed apps up to date with their app, or with all apps: moved to another address, or removed where
     /// the app is gone, takes no conversations any more, is switched off or is another user's private app. Each batch is a
     /// transaction of its own, over rows of the users who installed it; what another transaction holds is left to the next round.
