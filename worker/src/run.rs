@@ -9,9 +9,7 @@ use std::time::Duration;
 use compute::on_behalf_of;
 use futures::{FutureExt, future::BoxFuture};
 use job::{Cause, FailureCode, Outcome, Refusal, State};
-use ledger::{
-    Answer, CheckpointKey, Completion, Finished, LeaseToken, Results, Same, StoredJob, Transition,
-};
+use ledger::{Answer, CheckpointKey, Completion, Finished, LeaseToken, Results, Same, StoredJob, Transition};
 use parking_lot::Mutex;
 use serde_json::Value;
 use stages::{CheckpointStore, Engines, Failure, Finalized, Interrupted, Photo, Run, Stages, StepKey};

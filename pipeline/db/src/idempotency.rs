@@ -112,8 +112,7 @@ impl Db {
         id: &str,
     ) -> Result<bool, Error> {
         let (mut transaction, _) = self.begin().await?;
-        let deleted =
-            sqlx::query(statement).bind(user.as_str()).bind(id).execute(&mut *transaction).await?;
+        let deleted = sqlx::query(statement).bind(user.as_str()).bind(id).execute(&mut *transaction).await?;
         forget_answers(&mut transaction, user, &[id]).await?;
         transaction.commit().await?;
         Ok(deleted.rows_affected() > 0)

@@ -86,15 +86,7 @@ impl Operations {
                 .fetch_one(&mut *transaction)
                 .await?;
         let last_round = last_round(&mut transaction).await?;
-        Ok(Overview {
-            at,
-            gauges,
-            dead_letters,
-            last_round,
-            pauses,
-            living,
-            slots: (finalization, creation),
-        })
+        Ok(Overview { at, gauges, dead_letters, last_round, pauses, living, slots: (finalization, creation) })
     }
 
     /// What ended in the last `hours`, in 60 steps, oldest first, the present one last.

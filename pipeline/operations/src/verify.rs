@@ -152,5 +152,9 @@ const RECOUNT: i64 = 0x0072_6563_6f75_6e74;
 
 /// How long each statement of the transaction may take from now on.
 pub(crate) async fn patience(connection: &mut PgConnection, longest: &str) -> Result<(), sqlx::Error> {
-    sqlx::query(include_str!("../sql/sessions/patience.sql")).bind(longest).execute(connection).await.map(drop)
+    sqlx::query(include_str!("../sql/sessions/patience.sql"))
+        .bind(longest)
+        .execute(connection)
+        .await
+        .map(drop)
 }

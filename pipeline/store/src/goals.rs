@@ -284,11 +284,7 @@ struct GoalRow {
 }
 
 /// A person's goal as it stands; its row is locked until the transaction ends. `None`: no such goal.
-async fn locked(
-    connection: &mut PgConnection,
-    user: &UserId,
-    goal: &GoalId,
-) -> Result<Option<Goal>, Error> {
+async fn locked(connection: &mut PgConnection, user: &UserId, goal: &GoalId) -> Result<Option<Goal>, Error> {
     let row: Option<GoalRow> = sqlx::query_as(include_str!("../sql/goals/lock.sql"))
         .bind(user.as_str())
         .bind(goal.as_str())

@@ -135,12 +135,7 @@ impl Store {
     }
 
     /// How the new token of an app is stored, if there is one.
-    fn sealed_token(
-        &self,
-        owner: &UserId,
-        id: &str,
-        token: &McpToken,
-    ) -> Result<Option<String>, Error> {
+    fn sealed_token(&self, owner: &UserId, id: &str, token: &McpToken) -> Result<Option<String>, Error> {
         let McpToken::Replace(token) = token else { return Ok(None) };
         self.db.secrets().seal(Context::mcp_token(owner.as_str(), id), token).map(Some)
     }
