@@ -251,11 +251,8 @@ impl App {
         let schedule = cron::Schedule::from_str(&self.config.reconciler_cron)
             .map_err(|error| anyhow::anyhow!("LISTEN_RECONCILER_CRON cannot be read: {error}"))?;
         let settings = reconciler::Settings {
-            dispatch: match (self.config.finalization_dispatch_mode, self.config.has(Role::Reconciler)) {
-                (Dispatch::Inline, _) => reconciler::Dispatch::Inline,
-                (_, true) => reconciler::Dispatch::Ours,
-                (_, false) => reconciler::Dispatch::Others,
-            },
+            records_rounds: self.config.has(Role::Reconciler)
+                || self.config.finalization_dispatch_mode == Dispatch::Inline,
             retention: Duration::from_secs(self.config.retention_days * 86_400),
             apart: reconciler::apart(chance().next_u64(), between(&schedule)),
             every: longest_gap(&schedule),

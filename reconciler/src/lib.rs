@@ -5,7 +5,6 @@
 //! conversations whose socket is gone are ended ([`watch_live`]). Bulk replays that operators asked for are worked off
 //! ([`work_off_replays`]).
 
-mod live;
 mod tasks;
 mod watch;
 
@@ -18,10 +17,9 @@ mod metrics;
 mod plan;
 mod settings;
 
-pub use live::{end_due, watch_live};
 pub use metrics::Metrics;
 pub use plan::apart;
 pub use replays::work_off_replays;
 pub use round::{Reconciler, run};
-pub use settings::{Dispatch, Settings, TaskQueue};
-pub use watch::watch_leases;
+pub use settings::{Settings, TaskQueue};
+pub use watch::{end_due, watch_leases, watch_live};

@@ -24,9 +24,6 @@ pub struct Metrics {
 impl Metrics {
     /// Registers the metrics with every action at zero. `retries` and `dead_letters` are the counters of runs that led to
     /// another one and of jobs that were given up: every transition raises the same ones, those of workers too.
-    ///
-    /// # Errors
-    /// When one of the names is registered already.
     pub fn new(registry: &Registry, retries: IntCounter, dead_letters: IntCounter) -> Result<Self, Error> {
         let last_success = Gauge::new(
             "listen_reconciler_last_success_timestamp_seconds",

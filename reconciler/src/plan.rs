@@ -76,17 +76,10 @@ impl OnError {
     }
 }
 
-/// How long the lease watch waits: five seconds with up to a fifth added or taken away, so that
-/// processes do not all look at the same moment. The same seed gives the same waits.
-pub(crate) fn wait_before_look(seed: u64, look: u64) -> Duration {
-    const REACH: u64 = 2_000;
-    Duration::from_millis(4_000 + spread(seed, look) % (REACH + 1))
-}
-
-/// How long the watch over live conversations waits: 15 seconds with up to a fifth added or taken away.
-pub(crate) fn wait_before_round(seed: u64, round: u64) -> Duration {
-    const REACH: u64 = 6_000;
-    Duration::from_millis(12_000 + spread(seed, round) % (REACH + 1))
+/// How long a watch waits before its next look: so many seconds with up to a fifth added or taken away, so that processes do
+/// not all look at the same moment. The same seed gives the same waits.
+pub(crate) fn wait_before_look(seconds: u64, seed: u64, look: u64) -> Duration {
+    Duration::from_millis(seconds * 800 + spread(seed, look) % (seconds * 400 + 1))
 }
 
 /// How long after the ticks that all processes hear a process of that seed begins its rounds: up to 30 s, and no more
@@ -148,7 +141,7 @@ mod tests {
 
     #[test]
     fn lease_checks_are_four_to_six_seconds_apart_with_jitter() {
-        let waits = |seed| (0..200).map(|look| wait_before_look(seed, look)).collect::<Vec<_>>();
+        let waits = |seed| (0..200).map(|look| wait_before_look(5, seed, look)).collect::<Vec<_>>();
         assert!(waits(7).iter().all(|wait| (4_000..=6_000).contains(&wait.as_millis())));
         assert_ne!(waits(7), waits(8));
         let mean = waits(7).iter().sum::<Duration>() / 200;

@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, field::Empty};
 
-use crate::{Dispatch, Metrics, Settings};
+use crate::{Metrics, Settings};
 
 /// How long to wait before a clock that broke is set up anew.
 const BROKEN_CLOCK: Duration = Duration::from_secs(1);
@@ -57,8 +57,7 @@ impl Reconciler {
         }
     }
 
-    /// One round: the duties and, where this process dispatches, a pass. An error is logged here, once, and
-    /// left to the next round. When a round is being made already, this one is skipped. Whether it was made to its
+    /// One round of the duties. An error is logged here, once, and left to the next round. When a round is being made already, this one is skipped. Whether it was made to its
     /// end is the answer.
     pub async fn make_round(&self) -> bool {
         let Ok(_busy) = self.busy.try_lock() else {
@@ -79,7 +78,7 @@ impl Reconciler {
 
     async fn try_round(&self) -> Result<(), Error> {
         self.do_duties().await?;
-        if self.settings.dispatch != Dispatch::Others && !self.stop.is_cancelled() {
+        if self.settings.records_rounds && !self.stop.is_cancelled() {
             let every = chrono::Duration::from_std(self.settings.every).unwrap_or(chrono::Duration::MAX);
             let at = self.ledger.db().in_time(self.operations.round_done(every)).await?;
             self.metrics.succeeded(self.ledger.db().shard().number, at);

@@ -19,8 +19,9 @@ pub trait TaskQueue: Debug + Send + Sync {
 /// What a process repairs, and how much of it at once (DECISIONS §4, "reconciler"; §7).
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Whose rounds count as the service's. The duties are done either way.
-    pub dispatch: Dispatch,
+    /// Whether its rounds are recorded as the service's: the duties are done either way, but a process with the role
+    /// `reconciler` may be missing. In the mode `inline` there is none, and every process with a worker makes whole rounds.
+    pub records_rounds: bool,
     /// The age at which finished jobs, deliveries and operator actions are pruned: 30 days.
     pub retention: Duration,
     /// Rows a page: 100.
@@ -36,21 +37,10 @@ pub struct Settings {
     pub tasks: Option<Arc<dyn TaskQueue>>,
 }
 
-/// Whose rounds count as the service's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dispatch {
-    /// This process has the role `reconciler` in a durable dispatch mode.
-    Ours,
-    /// Processes with that role: a round of this one is not recorded as the service's last.
-    Others,
-    /// The mode `inline`: every process with a worker makes whole rounds.
-    Inline,
-}
-
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            dispatch: Dispatch::Ours,
+            records_rounds: true,
             retention: Duration::from_secs(30 * 24 * 3_600),
             page: 100,
             budget: Duration::from_secs(30),

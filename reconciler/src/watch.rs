@@ -1,16 +1,26 @@
-//! The lease watch: how soon a dead worker's job goes on (docs/RELIABILITY.md) rests on it, in every dispatch mode
-//! (DESIGN §3).
+//! The watches, in every dispatch mode. How soon a dead worker's job goes on (docs/RELIABILITY.md) rests on the lease watch
+//! (DESIGN §3). The other ends live conversations that no living session will end: their process died, was frozen past their
+//! timeout, or their client went away.
 
 use std::time::Duration;
 
 use db::Error;
-use ledger::Ledger;
+use ledger::{EndedBy, Ledger, LiveAdmission};
+use store::LIVE_GRACE;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Metrics, plan::wait_before_look, repair::Repairs};
+use crate::{
+    Metrics,
+    plan::{Action, wait_before_look},
+    repair::Repairs,
+};
 
-/// Leases a page. A look reads pages until no expired lease is left.
+/// Rows a page: a bounded, indexed one. A look reads pages until none is left.
 const PAGE: i64 = 100;
+
+/// Seconds between two looks at leases, and at live conversations.
+const LEASES: u64 = 5;
+const ENDING: u64 = 15;
 
 /// Looks every five seconds (jitter out of `seed`) at the leases that ran out, and says `Reconcile` to each,
 /// until `stop`. At its start and after a database error it waits one `heartbeat` more, so that living
@@ -36,7 +46,7 @@ where
             return;
         }
         wait = match look().await {
-            Ok(Calm(true)) => wait_before_look(seed, number),
+            Ok(Calm(true)) => wait_before_look(LEASES, seed, number),
             Ok(Calm(false)) => heartbeat,
             Err(error) => {
                 tracing::warn!(%error, "the lease watch could not look");
@@ -63,6 +73,59 @@ async fn look(ledger: &Ledger, metrics: &Metrics, stop: &CancellationToken) -> R
         after = page.next;
         if after.is_none() {
             return Ok(Calm(!repairs.met_trouble()));
+        }
+    }
+}
+
+/// Looks every 15 s (jitter out of `seed`) at the live conversations whose time is over, and ends each in a transaction
+/// of its own, until `stop`. Two processes that look at once end each once.
+pub async fn watch_live(ledger: Ledger, seed: u64, metrics: Metrics, stop: CancellationToken) {
+    for number in 0.. {
+        if tokio::time::timeout(wait_before_look(ENDING, seed, number), stop.cancelled()).await.is_ok() {
+            return;
+        }
+        if let Err(error) = end_due(&ledger, LIVE_GRACE, &metrics, &stop).await {
+            tracing::warn!(%error, "live conversations that are due were not ended");
+        }
+    }
+}
+
+/// Ends what has been due for `grace`, page by page until none is left. One that cannot be ended is left to the next
+/// round, and the others go on.
+///
+/// # Errors
+/// When a page cannot be read, or the database does not answer twice in a row.
+pub async fn end_due(
+    ledger: &Ledger,
+    grace: Duration,
+    metrics: &Metrics,
+    stop: &CancellationToken,
+) -> Result<(), Error> {
+    let mut after = None;
+    let mut failed = false;
+    loop {
+        let page = ledger.db().in_time(ledger.store().due_live(grace, after.as_ref(), PAGE)).await?;
+        for (user, conversation) in &page.found {
+            if stop.is_cancelled() {
+                return Ok(());
+            }
+            let by = EndedBy::Reconciler { grace };
+            match ledger.db().in_time(ledger.admit_live(user, conversation, by, None)).await {
+                Ok(ended) => {
+                    failed = false;
+                    metrics.count(Action::Admitted, u64::from(matches!(ended, LiveAdmission::Admitted(_))));
+                }
+                Err(error) if failed && error.is_passing() => return Err(error),
+                Err(error) => {
+                    failed = error.is_passing();
+                    let conversation_id = conversation.as_str();
+                    tracing::warn!(conversation_id, %error, "a live conversation could not be ended");
+                }
+            }
+        }
+        after = page.next;
+        if after.is_none() {
+            return Ok(());
         }
     }
 }
@@ -96,6 +159,6 @@ mod tests {
         let heartbeat = Duration::from_secs(30);
         repeat(look, heartbeat, 7, &stop).await;
         // At the start, after trouble, after an error, and after a look that found the database calm.
-        assert_eq!(waited, [heartbeat, heartbeat, heartbeat, wait_before_look(7, 2)]);
+        assert_eq!(waited, [heartbeat, heartbeat, heartbeat, wait_before_look(LEASES, 7, 2)]);
     }
 }

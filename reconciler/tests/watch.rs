@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use apalis_cron::{Schedule, Tick};
 use chrono::Utc;
 use job::{JobId, Queue};
-use reconciler::{Dispatch, Reconciler, Settings, run, watch_leases};
+use reconciler::{Reconciler, Settings, run, watch_leases};
 use records::ConversationId;
 use setup::Setup;
 
@@ -338,18 +338,18 @@ async fn round_at_start_is_retried_without_waiting_for_the_schedule() {
 
 #[tokio::test]
 async fn round_gives_up_a_job_parked_too_long_in_every_mode() {
-    for dispatch in [Dispatch::Ours, Dispatch::Others, Dispatch::Inline] {
+    for records_rounds in [true, false] {
         let setup = Setup::new().await;
         let [job] = setup.overdue(["c1"]).await;
-        assert!(of_mode(&setup, dispatch).make_round().await);
+        assert!(of_mode(&setup, records_rounds).make_round().await);
         assert_eq!(setup.job(&job).await.0, "dead_letter");
         let failed = "select count(*) from conversations where status = 'failed' and discarded";
         assert_eq!(setup.count(failed).await, 1, "its conversation goes with it");
     }
 }
 
-fn of_mode(setup: &Setup, dispatch: Dispatch) -> Reconciler {
-    let settings = Settings { dispatch, ..Settings::default() };
+fn of_mode(setup: &Setup, records_rounds: bool) -> Reconciler {
+    let settings = Settings { records_rounds, ..Settings::default() };
     Reconciler::new(setup.ledger.clone(), settings, setup.metrics.clone(), setup.stop.clone())
 }
 
@@ -378,12 +378,12 @@ async fn round_of_a_process_without_dispatch_is_not_recorded() {
     let setup = Setup::new().await;
     setup.silent("old", 25).await;
 
-    assert!(of_mode(&setup, Dispatch::Others).make_round().await);
+    assert!(of_mode(&setup, false).make_round().await);
 
     assert_eq!(setup.last_success(), 0.0, "the process that dispatches may be missing");
     assert_eq!(setup.count("select count(*) from service_rounds").await, 0);
     assert_eq!(setup.actions("admitted"), "1", "its duties are done");
 
-    assert!(of_mode(&setup, Dispatch::Inline).make_round().await);
+    assert!(of_mode(&setup, true).make_round().await);
     assert!(setup.last_success() > 1.0e9, "there is no process that dispatches: the round was whole");
 }

@@ -243,7 +243,7 @@ async fn read_alerts(operations: &Operations) -> anyhow::Result<Vec<String>> {
     let overview = operations.overview().await?;
     let waiting = alerts::waiting(operations, &overview.gauges).await?;
     let mut words: Vec<String> = alerts::alerts(&waiting).into_iter().map(|alert| alert.words).collect();
-    let dead: i64 = overview.dead_letters.iter().map(|letters| letters.waiting).sum();
+    let dead: i64 = overview.dead_letters.iter().map(operations::Cause::waiting).sum();
     if dead > 0 {
         words.push(format!(
             "{dead} dead letters wait for an operator: `listen jobs list --status dead_letter`."

@@ -235,13 +235,13 @@ pub(super) fn server(summary: &Summary) -> Server {
     Server { engine: summary.engine.clone(), state, word, words }
 }
 
-fn dead(letters: &operations::DeadLetters) -> Dead {
+fn dead(letters: &operations::Cause) -> Dead {
     Dead {
         code: letters.code.clone(),
-        waiting: count(letters.waiting),
+        waiting: count(letters.waiting()),
         settled: count(letters.settled),
         query: query(&[("code", &letters.code)]),
-        is_waiting: letters.waiting > 0,
+        is_waiting: letters.waiting() > 0,
     }
 }
 
@@ -253,7 +253,7 @@ fn queue(name: &'static str, overview: &Overview) -> Queue {
 /// What needs attention, the gravest first.
 fn troubles(overview: &Overview, servers: &[Summary], alerts: &[Alert], away: &[Absent]) -> Vec<Trouble> {
     let gauges = &overview.gauges;
-    let waiting: i64 = overview.dead_letters.iter().map(|dead| dead.waiting).sum();
+    let waiting: i64 = overview.dead_letters.iter().map(operations::Cause::waiting).sum();
     let grave = |text: String, link| Trouble { is_grave: true, text: Sentence::new(text), link };
     let mild = |text: String, link| Trouble { is_grave: false, text: Sentence::new(text), link };
     let mut found = Vec::new();

@@ -39,7 +39,8 @@ impl LiveParts {
         chance().fill_bytes(&mut chances);
         let engine = config.live.speech().engine(Arc::new(meter), chances);
         let sender = Sender::new(guard.clone()).context("making the outgoing client")?.apart(receivers()?);
-        let audio = AudioWebhooks::new(shards.clone(), sender, metrics, chance().next_u64());
+        let audio =
+            AudioWebhooks::new(shards.clone(), sender, metrics, chance().next_u64(), AudioWebhooks::BUDGET);
         let engine = engine.context("setting up the speech engine")?;
         Ok(Self { sessions: api::Live::default(), engine, audio })
     }

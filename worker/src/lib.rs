@@ -10,7 +10,6 @@
 mod worker;
 
 mod backend;
-mod checkpoints;
 mod fetcher;
 mod material;
 mod run;

@@ -6,7 +6,6 @@ use ledger::{Content, NewItem, NewMemory, Results, RunInput, Same};
 use records::{Event, Line, Segment, Structured, Talk};
 use stages::{Engines, Finalized, Kept, Material, Photo, PromptApp, RecentItem, plan_fan_out};
 
-/// What one run works on.
 pub(crate) fn material(input: RunInput, photos: Vec<Photo>) -> Material {
     let user_name = input.user_name.as_deref();
     let lines = match &input.content {
@@ -56,7 +55,6 @@ pub(crate) fn same(engines: &Engines) -> Same {
     Same { task: Arc::new(move || task.tasks()), fact: Arc::new(move || fact.facts()) }
 }
 
-/// What completion commits.
 pub(crate) fn results(finalized: Finalized, engines: &Engines) -> Results {
     let announcements = plan_fan_out(&finalized);
     let results = match finalized {

@@ -31,7 +31,6 @@ pub struct McpServer<'a> {
     pub max_bytes: usize,
 }
 
-/// Why something was not answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McpFailure {
     /// There was no answer, or one with another status than 2xx.
@@ -42,7 +41,6 @@ pub enum McpFailure {
     Refused(String),
 }
 
-/// A session that is open.
 struct Session<'a> {
     server: &'a McpServer<'a>,
     ends: Instant,
@@ -52,9 +50,6 @@ struct Session<'a> {
 
 impl McpServer<'_> {
     /// The tools that the server lists, unchecked; of more than an app may have, one more.
-    ///
-    /// # Errors
-    /// [`McpFailure`].
     pub async fn tools(&self) -> Result<Vec<Value>, McpFailure> {
         let session = self.open().await?;
         let listed = session.tools().await;

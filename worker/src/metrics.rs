@@ -91,137 +91,110 @@ pub struct Metrics {
 
 impl Metrics {
     /// Registers every metric with all values of its labels at zero.
-    ///
-    /// # Errors
-    /// When one of the names is registered already.
     pub fn new(registry: &Registry) -> Result<Self, Error> {
         let one = |value| [value];
         // Turns of the assistant are no stage, and cost the same server.
         let spenders = || STAGES.into_iter().chain(["assistant"]);
+        let new = Registering(registry);
         let metrics = Self {
-            deliveries: labelled(
-                registry,
+            deliveries: new.counters(
                 "listen_finalization_deliveries_total",
                 "Deliveries of jobs to workers by how they were answered.",
                 ["answer"],
                 ANSWERS.map(one),
             )?,
-            retries: counter(
-                registry,
+            retries: new.registered(IntCounter::new(
                 "listen_finalization_retries_total",
                 "Failed or crashed runs that led to another one.",
-            )?,
-            dead_letters: counter(
-                registry,
+            )?)?,
+            dead_letters: new.registered(IntCounter::new(
                 "listen_finalization_dead_letter_total",
                 "Jobs that were given up, as seen by this process.",
-            )?,
-            stage_seconds: registered(
-                registry,
-                HistogramVec::new(
-                    histogram("listen_finalization_stage_seconds", "Seconds that a stage took."),
-                    &["stage"],
-                )?,
-            )?,
-            run_seconds: registered(
-                registry,
-                Histogram::with_opts(histogram(
-                    "listen_finalization_run_seconds",
-                    "Seconds from a claim to the end of its run.",
-                ))?,
-            )?,
-            heartbeat_late_seconds: registered(
-                registry,
-                Histogram::with_opts(histogram(
-                    "listen_heartbeat_late_seconds",
-                    "How late heartbeats were: a process whose processor is starved loses its leases.",
-                ))?,
-            )?,
-            runs: labelled(
-                registry,
+            )?)?,
+            stage_seconds: new.registered(HistogramVec::new(
+                histogram("listen_finalization_stage_seconds", "Seconds that a stage took."),
+                &["stage"],
+            )?)?,
+            run_seconds: new.registered(Histogram::with_opts(histogram(
+                "listen_finalization_run_seconds",
+                "Seconds from a claim to the end of its run.",
+            ))?)?,
+            heartbeat_late_seconds: new.registered(Histogram::with_opts(histogram(
+                "listen_heartbeat_late_seconds",
+                "How late heartbeats were: a process whose processor is starved loses its leases.",
+            ))?)?,
+            runs: new.counters(
                 "listen_finalization_runs_total",
                 "Runs by how they ended.",
                 ["end"],
                 ENDS.map(one),
             )?,
-            failed_runs: labelled(
-                registry,
+            failed_runs: new.counters(
                 "listen_finalization_failed_runs_total",
                 "Runs that spent an attempt, by failure code.",
                 ["code"],
                 FailureCode::ALL.iter().map(|code| [code.as_str()]),
             )?,
-            webhook_deliveries: labelled(
-                registry,
+            webhook_deliveries: new.counters(
                 "listen_webhook_deliveries_total",
                 "Tries to tell an endpoint by how they ended.",
                 ["outcome"],
                 OUTCOMES.map(one),
             )?,
-            push_deliveries: labelled(
-                registry,
+            push_deliveries: new.counters(
                 "listen_push_deliveries_total",
                 "Tries to remind a person by how they ended.",
                 ["outcome"],
                 OUTCOMES.map(one),
             )?,
-            audio_requests: labelled(
-                registry,
+            audio_requests: new.counters(
                 "listen_audio_webhook_requests_total",
                 "Requests with audio to users' servers, by outcome.",
                 ["outcome"],
                 AUDIO_OUTCOMES.map(one),
             )?,
-            audio_drops: labelled(
-                registry,
+            audio_drops: new.counters(
                 "listen_audio_webhook_dropped_total",
                 "Requests with audio that were not made: an older one waited for a slow receiver, the receiver is \
                  left alone for a while, or the process keeps as much audio as it may.",
                 ["reason"],
                 AUDIO_DROPS.map(one),
             )?,
-            tool_calls: labelled(
-                registry,
+            tool_calls: new.counters(
                 "listen_tool_calls_total",
                 "Calls of apps' tools by how they ended.",
                 ["outcome"],
                 tool_outcomes().map(one),
             )?,
-            engine_tokens: labelled(
-                registry,
+            engine_tokens: new.counters(
                 "listen_engine_tokens_total",
                 "Tokens that engines spent.",
                 ["stage", "kind"],
                 spenders().flat_map(|stage| TOKEN_KINDS.map(|kind| [stage, kind])),
             )?,
-            engine_calls: labelled(
-                registry,
+            engine_calls: new.counters(
                 "listen_engine_calls_total",
                 "Calls to the model server by how they ended.",
                 ["stage", "outcome"],
                 spenders().flat_map(|stage| CALL_OUTCOMES.map(|outcome| [stage, outcome])),
             )?,
-            engine_circuit: registered(
-                registry,
-                IntGauge::new("listen_engine_circuit_open", "1 while the model server's circuit is open.")?,
-            )?,
-            fallback: labelled(
-                registry,
+            engine_circuit: new.registered(IntGauge::new(
+                "listen_engine_circuit_open",
+                "1 while the model server's circuit is open.",
+            )?)?,
+            fallback: new.counters(
                 "listen_fallback_total",
                 "Times a component took its fallback.",
                 ["component", "reason"],
                 [["engine", "circuit_open"], ["pusher", "enqueue_failed"]],
             )?,
-            keyed: registered(
-                registry,
-                IntGaugeVec::new(
-                    Opts::new(
-                        "listen_finalization_keyed_runs",
-                        "Jobs whose user's keys this process holds, by what they do.",
-                    ),
-                    &["state"],
-                )?,
-            )?,
+            keyed: new.registered(IntGaugeVec::new(
+                Opts::new(
+                    "listen_finalization_keyed_runs",
+                    "Jobs whose user's keys this process holds, by what they do.",
+                ),
+                &["state"],
+            )?)?,
         };
         for stage in STAGES {
             metrics.stage_seconds.with_label_values(&[stage]);
@@ -337,28 +310,29 @@ fn histogram(name: &str, help: &str) -> HistogramOpts {
     HistogramOpts::new(name, help).buckets(SECONDS.to_vec())
 }
 
-fn counter(registry: &Registry, name: &str, help: &str) -> Result<IntCounter, Error> {
-    registered(registry, IntCounter::new(name, help)?)
-}
+/// Where the metrics of a process are registered.
+struct Registering<'a>(&'a Registry);
 
-/// Each series is named: it exists from then on, at zero.
-fn labelled<const N: usize>(
-    registry: &Registry,
-    name: &str,
-    help: &str,
-    labels: [&str; N],
-    series: impl IntoIterator<Item = [&'static str; N]>,
-) -> Result<IntCounterVec, Error> {
-    let counters = registered(registry, IntCounterVec::new(Opts::new(name, help), &labels)?)?;
-    for values in series {
-        counters.with_label_values(&values);
+impl Registering<'_> {
+    /// Each series is named: it exists from then on, at zero.
+    fn counters<const N: usize>(
+        &self,
+        name: &str,
+        help: &str,
+        labels: [&str; N],
+        series: impl IntoIterator<Item = [&'static str; N]>,
+    ) -> Result<IntCounterVec, Error> {
+        let counters = self.registered(IntCounterVec::new(Opts::new(name, help), &labels)?)?;
+        for values in series {
+            counters.with_label_values(&values);
+        }
+        Ok(counters)
     }
-    Ok(counters)
-}
 
-fn registered<M: Collector + Clone + 'static>(registry: &Registry, metric: M) -> Result<M, Error> {
-    registry.register(Box::new(metric.clone()))?;
-    Ok(metric)
+    fn registered<M: Collector + Clone + 'static>(&self, metric: M) -> Result<M, Error> {
+        self.0.register(Box::new(metric.clone()))?;
+        Ok(metric)
+    }
 }
 
 /// Every outcome of a call of an app's tool.

@@ -9,7 +9,6 @@ use stages::StageName;
 /// What a run does, reported as it happens. Never a user's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunEvent {
-    /// It was claimed and begins.
     RunStarted,
     StageStarted {
         stage: StageName,
@@ -74,7 +73,6 @@ impl Ended {
         }
     }
 
-    /// Of what the run failed.
     pub const fn failure(self) -> Option<FailureCode> {
         match self {
             Self::Failed { code, .. } => Some(code),
@@ -89,7 +87,6 @@ pub trait RunObserver: Send + Sync {
     fn observe(&self, claimed: &StoredJob, event: RunEvent);
 }
 
-/// An observer that ignores everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoObserver;
 

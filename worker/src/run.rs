@@ -1,4 +1,4 @@
-//! One run: a claimed job's material, its stages, and how it is settled in the end.
+//! One run: a claimed job's material, its stages with their checkpoints, and how it is settled in the end.
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use compute::on_behalf_of;
-use futures::FutureExt;
+use futures::{FutureExt, future::BoxFuture};
 use job::{Cause, FailureCode, Outcome, Refusal, State};
-use ledger::{Answer, Completion, Finished, Results, Same, StoredJob, Transition};
+use ledger::{Answer, CheckpointKey, Completion, Finished, LeaseToken, Results, Same, StoredJob, Transition};
 use parking_lot::Mutex;
-use stages::{Engines, Failure, Finalized, Interrupted, Photo, Run, Stages};
+use serde_json::Value;
+use stages::{CheckpointStore, Engines, Failure, Finalized, Interrupted, Photo, Run, Stages, StepKey};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use crate::checkpoints::Checkpoints;
 use crate::leases::{HeldLease, LeaseStatus};
 use crate::material::{material, results, same};
 use crate::observer::Ended;
@@ -296,6 +296,63 @@ impl Runner {
             biased;
             answer = self.shared.with_retries(verb) => answer,
             () = held.until(LeaseStatus::Lost) => Ok(verb().await.unwrap_or(Answer::Refused(Refusal::LeaseLost))),
+        }
+    }
+}
+
+/// The checkpoints of one run, kept in the ledger under the fence of its lease.
+struct Checkpoints {
+    shared: Shared,
+    token: LeaseToken,
+    /// What the run spends is written with what it records.
+    account: Arc<Account>,
+    engines: Engines,
+}
+
+impl CheckpointStore for Checkpoints {
+    fn recall<'a>(&'a self, key: &'a StepKey) -> BoxFuture<'a, Result<Option<Value>, Interrupted>> {
+        let key = checkpoint(key);
+        Box::pin(async move {
+            let ledger = &self.shared.ledger;
+            Ok(self.shared.with_retries(|| ledger.recall(&self.token, &key)).await?)
+        })
+    }
+
+    fn record<'a>(
+        &'a self,
+        key: &'a StepKey,
+        output: Value,
+        replaces: bool,
+    ) -> BoxFuture<'a, Result<(), Interrupted>> {
+        let key = checkpoint(key);
+        Box::pin(async move {
+            let (ledger, due) = (&self.shared.ledger, self.account.statement(&self.engines));
+            let is_ours = self
+                .shared
+                .with_retries(|| ledger.record(&self.token, &key, &output, replaces, &due.spent))
+                .await?;
+            if !is_ours {
+                return Err(Interrupted::LeaseLost);
+            }
+            self.account.saved(&due);
+            Ok(())
+        })
+    }
+
+    fn should_stop(&self) -> bool {
+        self.shared.is_stopping()
+    }
+}
+
+fn checkpoint(key: &StepKey) -> CheckpointKey {
+    CheckpointKey { stage: key.stage, version: key.version, digest: key.digest }
+}
+
+impl From<Unanswered> for Interrupted {
+    fn from(unanswered: Unanswered) -> Self {
+        match unanswered {
+            Unanswered::Stopped => Self::Stopping,
+            Unanswered::Broken => FailureCode::Internal.into(),
         }
     }
 }

@@ -12,7 +12,6 @@ tokio::task_local! {
     static ACCOUNT: Arc<Account>;
 }
 
-/// Counts of one stage.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     calls: i64,

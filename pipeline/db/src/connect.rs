@@ -52,7 +52,6 @@ impl Db {
         &self.pool
     }
 
-    /// The keys under which secrets are stored.
     pub fn secrets(&self) -> &Secrets {
         &self.secrets
     }

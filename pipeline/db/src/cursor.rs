@@ -13,7 +13,6 @@ pub struct Cursor {
     pub id: String,
 }
 
-/// What a page of a walk brought.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeysetPage<T> {
     pub found: T,

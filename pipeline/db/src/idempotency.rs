@@ -103,6 +103,21 @@ impl Db {
         Ok((transaction, now))
     }
 
+    /// Deletes something of a user's, by the statement that takes the user and its id, and forgets what was answered of it.
+    /// `false`: there is no such thing.
+    pub async fn delete_of_user(
+        &self,
+        statement: &'static str,
+        user: &UserId,
+        id: &str,
+    ) -> Result<bool, Error> {
+        let (mut transaction, _) = self.begin().await?;
+        let deleted = sqlx::query(statement).bind(user.as_str()).bind(id).execute(&mut *transaction).await?;
+        forget_answers(&mut transaction, user, &[id]).await?;
+        transaction.commit().await?;
+        Ok(deleted.rows_affected() > 0)
+    }
+
     /// Forgets names that are a day old.
     pub async fn prune_request_keys(&self, batch: i64) -> Result<u64, Error> {
         let (mut transaction, now) = self.begin().await?;
@@ -122,7 +137,7 @@ pub async fn known(connection: &mut PgConnection, key: &RequestKey) -> Result<Op
         .bind(key.user.as_str())
         .bind(&key.route)
         .bind(&key.key)
-        .bind(interval(KNOWN_FOR))
+        .bind(KNOWN_FOR)
         .fetch_optional(connection)
         .await?;
     Ok(row.map(|row| row.repeat(key)))
@@ -163,11 +178,6 @@ pub async fn forget_answers(
         .execute(connection)
         .await
         .map(drop)
-}
-
-fn interval(length: TimeDelta) -> sqlx::postgres::types::PgInterval {
-    let microseconds = length.num_microseconds().unwrap_or(i64::MAX);
-    sqlx::postgres::types::PgInterval { months: 0, days: 0, microseconds }
 }
 
 #[derive(sqlx::FromRow)]

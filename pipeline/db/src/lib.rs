@@ -17,7 +17,6 @@ mod owner;
 mod release;
 pub mod secrets;
 mod shard;
-mod turn;
 mod waker;
 mod wakes;
 
@@ -31,11 +30,10 @@ pub use cursor::{After, Cursor, KeysetPage};
 pub use error::{Error, Trouble};
 pub use idempotency::{Repeat, RequestKey};
 pub use locate::{Hosts, writes};
-pub use lock::lock_user;
+pub use lock::{TurnLease, lock_user};
 pub use migrate::{ENCODING, MIGRATOR, Migrated, applied, encoding};
 pub use secrets::{BadSecretsKey, Secrets};
 pub use shard::{Found, Shard};
-pub use turn::TurnLease;
 pub use waker::{Waker, index_of};
 
 /// The database of one process: its sessions, the keys of stored secrets, and the waker of its workers. Cheap to clone.

@@ -303,9 +303,6 @@ async fn ask(host: &PgConnectOptions) -> Result<Asked, sqlx::Error> {
 }
 
 /// Whether the server accepts writes of this session, as libpq asks for `target_session_attrs=read-write`.
-///
-/// # Errors
-/// When it does not answer.
 pub async fn writes(session: &mut PgConnection) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar(include_str!("../sql/servers/writes.sql")).fetch_one(session).await
 }

@@ -14,9 +14,6 @@ pub static MIGRATOR: Migrator = sqlx::migrate!("../../migrations");
 
 impl Db {
     /// Applies the migrations that are missing. Of several processes that do so at once, each migration is applied by one.
-    ///
-    /// # Errors
-    /// When the database cannot be reached or a migration fails.
     pub async fn migrate(&self) -> Result<Migrated, Error> {
         self.locate().await?;
         // A migration takes as long as the tables are large.
@@ -38,9 +35,6 @@ impl Db {
 pub const ENCODING: &str = "UTF8";
 
 /// How the database stores texts.
-///
-/// # Errors
-/// When it does not answer.
 pub async fn encoding(session: &mut PgConnection) -> Result<String, sqlx::Error> {
     sqlx::query_scalar(include_str!("../sql/servers/encoding.sql")).fetch_one(session).await
 }

@@ -85,9 +85,6 @@ impl<'a> Context<'a> {
 
 impl Secrets {
     /// Reads one key, or several separated by commas, the newest first.
-    ///
-    /// # Errors
-    /// [`BadSecretsKey`].
     pub fn new(keys: &SecretString) -> Result<Self, BadSecretsKey> {
         let read = |text: &str| {
             let bytes = STANDARD.decode(text.trim()).map_err(|_| BadSecretsKey)?;

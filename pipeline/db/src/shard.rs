@@ -75,12 +75,10 @@ impl Shard {
 }
 
 impl Db {
-    /// Which shard this handle is of.
     pub fn shard(&self) -> Shard {
         self.shard
     }
 
-    /// What the database says of shards.
     pub async fn found_shards(&self) -> Result<Found, Error> {
         self.locate().await?;
         // Not through the pool: what is found here ends every session of the pool.

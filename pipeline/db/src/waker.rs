@@ -35,12 +35,10 @@ impl Waker {
         self.inner.others.notify_one();
     }
 
-    /// Another process queued a job.
     pub(crate) fn job_queued_elsewhere(&self, queue: Queue) {
         self.of(queue).notify_one();
     }
 
-    /// Waits until this process has queued a job.
     pub(crate) async fn queued_here(&self) {
         self.inner.others.notified().await;
     }
@@ -56,7 +54,6 @@ impl Waker {
         self.of(queue).notified().await;
     }
 
-    /// Deliveries were committed.
     pub fn deliveries_written(&self) {
         self.inner.deliveries.notify_one();
     }

@@ -128,7 +128,6 @@ pub struct WithKeys<'a> {
     pub claimant: Option<&'a WorkerId>,
 }
 
-/// Why a finalize was not admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdmitRefusal {
     /// Unknown, deleted or another user's.
@@ -187,7 +186,15 @@ impl Ledger {
         admitting: &[&Admitting<'_>],
         now: Timestamp,
     ) -> Result<Vec<StoredJob>, Abort> {
-        self.supersede(connection, admitting, now).await?;
+        let later = || admitting.iter().filter(|admitting| admitting.revision > 1);
+        if later().next().is_some() {
+            let users: Vec<_> = later().map(|admitting| admitting.user.as_str()).collect();
+            let conversations: Vec<_> = later().map(|admitting| admitting.conversation.as_str()).collect();
+            for dead in unsettled(connection, &users, &conversations).await? {
+                // A refusal is a dead letter that was replayed meanwhile: then its conversation has a live job, and this admission fails.
+                self.decide(connection, &dead, Command::Supersede, None, now).await?;
+            }
+        }
         let stored = |admitting: &&Admitting<'_>| {
             let admission = Admission {
                 id: admitting.job_id(),
@@ -217,26 +224,6 @@ impl Ledger {
             row::insert(connection, &jobs, now, &self.policy).await?;
         }
         Ok(jobs)
-    }
-
-    /// Settles the dead letters that `admitting` supersedes.
-    async fn supersede(
-        &self,
-        connection: &mut PgConnection,
-        admitting: &[&Admitting<'_>],
-        now: Timestamp,
-    ) -> Result<(), Abort> {
-        let later = || admitting.iter().filter(|admitting| admitting.revision > 1);
-        if later().next().is_none() {
-            return Ok(());
-        }
-        let users: Vec<_> = later().map(|admitting| admitting.user.as_str()).collect();
-        let conversations: Vec<_> = later().map(|admitting| admitting.conversation.as_str()).collect();
-        for dead in unsettled(connection, &users, &conversations).await? {
-            // A refusal is a dead letter that was replayed meanwhile: then its conversation has a live job, and this admission fails.
-            self.decide(connection, &dead, Command::Supersede, None, now).await?;
-        }
-        Ok(())
     }
 
     /// Admits a conversation that the transaction has locked or written, takes the lease for a request with keys, and commits.
@@ -340,7 +327,6 @@ pub(crate) async fn lock_conversation(
     Ok(there.is_some())
 }
 
-/// Reads and locks a conversation.
 async fn lock_standing(
     connection: &mut PgConnection,
     user: &UserId,

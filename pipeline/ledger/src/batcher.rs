@@ -25,7 +25,6 @@ const MAX_ALONE: usize = 4;
 /// What a batch made of one of its requests.
 #[derive(Debug)]
 pub(crate) enum Batched<A> {
-    /// It is done.
     Done(A),
     /// Another transaction has locked one of its rows. It runs again by itself and waits for them: it delays no other.
     Locked,

@@ -1,8 +1,11 @@
-//! What a stage paid for, and what was spent on it, kept under the fence of its run.
+//! What a stage paid for, and what was spent on it, kept under the fence of its run. Never a person's words.
 
 use db::Error;
+use job::JobId;
+use records::UserId;
+use sqlx::PgConnection;
 
-use crate::{LeaseToken, Ledger, Spent};
+use crate::{LeaseToken, Ledger};
 
 /// Under which a stage's output is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +15,24 @@ pub struct CheckpointKey {
     pub version: u16,
     /// SHA-256 of what the revision fixes, of the engine's id and prompt version.
     pub digest: [u8; 32],
+}
+
+/// What one stage of one run has spent so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
+pub struct Spent {
+    /// The claim of the run. What is written takes the epoch of its lease.
+    pub epoch: i64,
+    pub stage: String,
+    /// The engine's id, with its model and the version of its prompts.
+    pub engine: String,
+    /// Calls that reached the server, refused ones and repeated ones among them.
+    pub calls: i64,
+    /// Tokens of what was sent.
+    pub prompt_tokens: i64,
+    /// Those of them that the server had in its cache.
+    pub cached_tokens: i64,
+    /// Tokens of what was answered.
+    pub completion_tokens: i64,
 }
 
 impl Ledger {
@@ -87,4 +108,17 @@ struct Kept<'a> {
     output: &'a serde_json::Value,
     /// The one that is there.
     replaces: bool,
+}
+
+/// What the job's runs spent, in the order of runs.
+pub async fn spent_by(
+    connection: &mut PgConnection,
+    user: &UserId,
+    job: &JobId,
+) -> Result<Vec<Spent>, sqlx::Error> {
+    sqlx::query_as(include_str!("../sql/jobs/usage.sql"))
+        .bind(user.as_str())
+        .bind(job.as_str())
+        .fetch_all(connection)
+        .await
 }

@@ -26,6 +26,12 @@ const SINGLE_CLAIMS: Duration = Duration::from_secs(3);
 /// How many users a claim looks at, at most twice, to find those whose turn it is.
 const USERS_PER_CLAIM: i64 = 64;
 
+/// For how long a job is passed over that could be neither stored nor deferred: as long as one is deferred.
+const PASSED_OVER_FOR: Duration = Duration::from_secs(300);
+
+/// How many such jobs are remembered: where more cannot be stored it is not a matter of single rows.
+const MOST_PASSED_OVER: usize = 1_000;
+
 /// What a worker asks for.
 #[derive(Clone, Debug)]
 pub struct ClaimRequest {
@@ -55,6 +61,30 @@ pub struct JobClaims {
 
 /// The id of the user whose turn was last, for each queue; empty at first.
 pub(crate) type Turns = Arc<[Mutex<String>; Queue::ALL.len()]>;
+
+/// Jobs that this process could neither store nor defer, and until when each is passed over: such a row would come first in
+/// every claim. Cheap to clone.
+#[derive(Clone, Default)]
+pub(crate) struct Quarantine(Arc<Mutex<HashMap<String, Instant>>>);
+
+impl Quarantine {
+    /// From `now` on `job` is passed over; of too many jobs the oldest is tried again.
+    pub(crate) fn add(&self, job: String, now: Instant) {
+        let mut jobs = self.0.lock();
+        if jobs.len() >= MOST_PASSED_OVER {
+            let oldest = jobs.iter().min_by_key(|(_, until)| **until).map(|(job, _)| job.clone());
+            oldest.and_then(|oldest| jobs.remove(&oldest));
+        }
+        jobs.insert(job, now + PASSED_OVER_FOR);
+    }
+
+    /// The jobs that are passed over at `now`.
+    pub(crate) fn jobs(&self, now: Instant) -> Vec<String> {
+        let mut jobs = self.0.lock();
+        jobs.retain(|_, until| *until > now);
+        jobs.keys().cloned().collect()
+    }
+}
 
 impl Ledger {
     /// Whether a job of `queue` is due: asked by workers who share their slots with those of other shards.
@@ -314,4 +344,29 @@ pub(crate) async fn is_paused(connection: &mut PgConnection, queue: Queue) -> Re
         .bind(queue.as_str())
         .fetch_one(connection)
         .await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quarantine_lasts_five_minutes() {
+        let (quarantine, now) = (Quarantine::default(), Instant::now());
+        quarantine.add("one".to_owned(), now);
+        quarantine.add("other".to_owned(), now + Duration::from_secs(1));
+        assert_eq!(quarantine.jobs(now).len(), 2);
+        assert_eq!(quarantine.jobs(now + PASSED_OVER_FOR), ["other"]);
+        assert!(quarantine.jobs(now + PASSED_OVER_FOR + Duration::from_secs(1)).is_empty());
+    }
+
+    #[test]
+    fn quarantine_holds_a_bounded_number_of_jobs() {
+        let (quarantine, now) = (Quarantine::default(), Instant::now());
+        for number in 0..=MOST_PASSED_OVER {
+            quarantine.add(number.to_string(), now + Duration::from_millis(number as u64));
+        }
+        let all = quarantine.jobs(now);
+        assert_eq!((all.len(), all.contains(&"0".to_owned())), (MOST_PASSED_OVER, false));
+    }
 }

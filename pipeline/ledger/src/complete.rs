@@ -16,7 +16,6 @@ use uuid::Uuid;
 
 use crate::{Ledger, StoredJob, retry_conflicts};
 
-/// An action item to be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewItem {
     /// At most 15 words.

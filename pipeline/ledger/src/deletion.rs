@@ -1,10 +1,9 @@
 //! The deletion of a conversation, which withdraws its jobs.
 
 use db::{Error, idempotency::forget_answers};
-use job::{Command, Timestamp};
+use job::Command;
 use outbox::reminders::lock_subscriptions;
 use records::{ConversationId, UserId};
-use sqlx::PgConnection;
 use store::budgets::refund;
 
 use crate::{
@@ -39,7 +38,27 @@ impl Ledger {
             if live_job(&mut transaction, user, conversation).await?.is_some() {
                 return Err(Abort::Conflict); // admitted between our look and the deletion: withdraw that one, too
             }
-            erase_traces(&mut transaction, user, conversation, now).await?;
+            // What is left of it outside the tables that follow it by foreign key: checkpoints, the words of what its user
+            // deleted of it, deliveries (undelivered ones go, the bodies of the others are erased), answers to requests.
+            for statement in [
+                include_str!("../sql/conversations/forget_checkpoints.sql"),
+                include_str!("../sql/conversations/forget_extractions.sql"),
+                include_str!("../sql/conversations/cancel_deliveries.sql"),
+                include_str!("../sql/conversations/erase_deliveries.sql"),
+            ] {
+                sqlx::query(statement)
+                    .bind(user.as_str())
+                    .bind(conversation.as_str())
+                    .execute(&mut *transaction)
+                    .await?;
+            }
+            forget_answers(&mut transaction, user, &[conversation.as_str()]).await?;
+            sqlx::query(include_str!("../sql/conversations/note_deleted.sql"))
+                .bind(user.as_str())
+                .bind(conversation.as_str())
+                .bind(now)
+                .execute(&mut *transaction)
+                .await?;
             // The conversation before its dead letters, as a replay and an admission lock them.
             for dead in unsettled(&mut transaction, &[user.as_str()], &[conversation.as_str()]).await? {
                 // A refusal is a dead letter that was dismissed meanwhile.
@@ -52,34 +71,4 @@ impl Ledger {
         })
         .await
     }
-}
-
-/// What is left of a deleted conversation outside the tables that follow it by foreign key: checkpoints, the words of what its
-/// user deleted of it, deliveries (undelivered ones go, the bodies of the others are erased), and the mark that it was deleted.
-async fn erase_traces(
-    connection: &mut PgConnection,
-    user: &UserId,
-    conversation: &ConversationId,
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    for statement in [
-        include_str!("../sql/conversations/forget_checkpoints.sql"),
-        include_str!("../sql/conversations/forget_extractions.sql"),
-        include_str!("../sql/conversations/cancel_deliveries.sql"),
-        include_str!("../sql/conversations/erase_deliveries.sql"),
-    ] {
-        sqlx::query(statement)
-            .bind(user.as_str())
-            .bind(conversation.as_str())
-            .execute(&mut *connection)
-            .await?;
-    }
-    forget_answers(connection, user, &[conversation.as_str()]).await?;
-    sqlx::query(include_str!("../sql/conversations/note_deleted.sql"))
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .bind(now)
-        .execute(connection)
-        .await
-        .map(drop)
 }

@@ -20,7 +20,6 @@ use crate::{
 pub enum Abort {
     /// Another operation stored the job in between: read again, decide again.
     Conflict,
-    /// The database failed.
     Failed(Error),
 }
 

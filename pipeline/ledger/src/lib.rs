@@ -12,13 +12,11 @@ mod claim;
 mod claim_named;
 mod complete;
 mod deletion;
-mod due;
 pub mod effects;
 pub mod history;
 mod items;
 mod memories;
 pub mod operator;
-mod quarantine;
 mod read_job;
 mod renew;
 mod repair;
@@ -26,7 +24,6 @@ pub mod row;
 mod run_input;
 mod shards;
 mod transitions;
-pub mod usage;
 mod users;
 
 use std::sync::Arc;
@@ -42,15 +39,14 @@ use crate::{
         finalize::{FinalizeRequest, Finalized},
     },
     batcher::Batcher,
-    claim::Turns,
-    quarantine::Quarantine,
+    claim::{Quarantine, Turns},
 };
 
 pub use admit::{
     AdmitRefusal, Admitted, CreateOutcome, EndedBy, FinalizeOutcome, LiveAdmission, NewContent,
     NewConversation, ReprocessRefusal, WithKeys,
 };
-pub use checkpoints::CheckpointKey;
+pub use checkpoints::{CheckpointKey, Spent, spent_by};
 pub use claim::{ClaimRequest, JobClaims};
 pub use claim_named::{Delivered, NamedClaim};
 pub use complete::{Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
@@ -65,22 +61,18 @@ pub use row::{LeaseToken, StoredJob};
 pub use run_input::{Content, RecentItem, RunInput};
 pub use shards::Shards;
 pub use transitions::Transition;
-pub use usage::Spent;
 
 /// How a process talks to its database.
 #[derive(Clone)]
 pub struct Settings {
     /// Connections for everything but renewals.
     pub connections: u32,
-    /// The numbers that decisions go by.
     pub policy: Policy,
     /// The limits of users without their own.
     pub budgets: Budgets,
     /// Where the jobs of live conversations wait: in the mode `inline` there is no queue `finalization`.
     pub live_queue: Queue,
-    /// The keys under which secrets are stored.
     pub secrets: Secrets,
-    /// Which of the installation's shards it is.
     pub shard: Shard,
 }
 
@@ -163,12 +155,10 @@ impl Ledger {
         &self.store
     }
 
-    /// The outbox: what is sent to others.
     pub fn outbox(&self) -> &Outbox {
         &self.outbox
     }
 
-    /// The policy that this process decides by.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }

@@ -1,7 +1,7 @@
 //! A user's own changes of memories: the memory and its events in one transaction.
 
 use db::{Error, idempotency::forget_answers};
-use outbox::{announce::announce_created, deliveries::forget::forget_objects};
+use outbox::{announce::announce_created, deliveries::forget_objects};
 use records::{EventKind, Memory, MemoryCategory, MemoryId, UserId};
 use store::memories::MemoryRow;
 

@@ -11,7 +11,6 @@ use crate::{
     row::{self, JobRow, StoredJob},
 };
 
-/// What became of a renewal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renewal {
     /// Later `expires_at`.

@@ -27,7 +27,6 @@ pub struct OperatorApp {
     pub switched_off_at: Option<Timestamp>,
     pub switched_off_reason: Option<String>,
     pub created_at: Timestamp,
-    /// How many users have it installed.
     pub installs: i64,
 }
 

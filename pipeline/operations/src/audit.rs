@@ -64,7 +64,6 @@ pub struct ActionFilter {
     pub limit: i64,
 }
 
-/// A recorded action.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct ActionView {
     pub action_id: String,

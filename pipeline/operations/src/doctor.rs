@@ -11,9 +11,7 @@ pub struct Examination {
     /// The database's clock.
     pub at: Timestamp,
     pub server: String,
-    /// How it stores texts.
     pub encoding: String,
-    /// It accepts writes.
     pub writes: bool,
     /// Migrations that this program knows and the database lacks.
     pub missing_migrations: Vec<i64>,
@@ -45,7 +43,6 @@ pub struct Examination {
 /// A session whose transaction is old. Its statement is not shown: it may hold a person's words.
 #[derive(Clone, Debug, PartialEq, sqlx::FromRow)]
 pub struct OldTransaction {
-    /// Its process on the server.
     pub pid: i32,
     /// What the client calls itself.
     pub application: String,

@@ -18,7 +18,6 @@ const BATCH: i64 = 2_000;
 /// Conversations with a live job that are withdrawn and deleted before the next look.
 const LIVE: i64 = 50;
 
-/// What one step of an erasure did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ErasureStep {
     /// So many rows of this table were removed; there may be more.

@@ -6,7 +6,6 @@ use records::UserId;
 use crate::Operations;
 
 job::named! {
-    /// What an id is of.
     IdKind {
         Job = "job",
         Conversation = "conversation",
@@ -26,7 +25,6 @@ pub struct FoundId {
     pub kind: IdKind,
     /// Whose it is; empty for a bulk replay.
     pub user_id: String,
-    /// All of it.
     pub id: String,
     /// The newest job of a conversation, the endpoint of a delivery, the app of a key; empty otherwise.
     pub within: String,

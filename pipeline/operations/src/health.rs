@@ -8,7 +8,7 @@ use job::Timestamp;
 
 use crate::{
     Operations,
-    gauges::{add_counts, counts_of},
+    backlog::{add_counts, counts_of},
 };
 
 /// Tables whose rows are rewritten as jobs move: what vacuum must keep up with. A fixed list keeps labels few,
@@ -61,7 +61,6 @@ pub struct Health {
 /// The health of one table, as the server estimates it.
 #[derive(Clone, Debug, PartialEq, sqlx::FromRow)]
 pub struct TableHealth {
-    /// Its name, one of a fixed list.
     pub name: String,
     /// Rows that are there.
     pub live: i64,

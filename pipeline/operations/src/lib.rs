@@ -10,12 +10,10 @@ mod apps;
 mod audit;
 mod backlog;
 mod bulk;
-mod causes;
 mod deliveries;
 mod doctor;
 mod erase;
 mod find;
-mod gauges;
 mod health;
 mod list;
 mod orders;
@@ -28,7 +26,6 @@ mod prune;
 mod round;
 mod secrets;
 mod servers;
-mod try_now;
 mod verify;
 mod webhooks;
 
@@ -39,18 +36,16 @@ use ledger::Ledger;
 
 pub use apps::OperatorApp;
 pub use audit::{ACTIONS, ActionFilter, ActionView, action_name, actions_named};
-pub use backlog::Backlog;
+pub use backlog::{Backlog, Gauges, MANY_FAILING};
 pub use bulk::{ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView, Stepped};
-pub use causes::{Cause, Causes};
-pub use deliveries::{DeliveryFilter, DeliveryLine, delivery_subject};
+pub use deliveries::{DeliveryFilter, DeliveryLine, TriedNow, delivery_subject};
 pub use doctor::{Examination, OldTransaction};
 pub use erase::ErasureStep;
 pub use find::{FoundId, IdKind};
-pub use gauges::{Gauges, MANY_FAILING};
 pub use health::{Health, TableHealth};
-pub use list::{JobCursor, JobFilter, JobsPage};
+pub use list::{Cause, Causes, JobCursor, JobFilter, JobsPage};
 pub use orders::{GivenToMany, OrderCounts, OrderOfMany};
-pub use overview::{DeadLetters, MinuteView, Overview};
+pub use overview::{MinuteView, Overview};
 pub use page::JobPage;
 pub use pauses::Pause;
 pub use people::UserLine;
@@ -59,7 +54,6 @@ pub use prune::Pruned;
 pub use round::LastRound;
 pub use secrets::{Resealed, SealedSecrets};
 pub use servers::{ModelAnswer, ModelServer, ModelServers, ServerKind, ServerReport};
-pub use try_now::TriedNow;
 pub use verify::{CHECKS, Check, Finding};
 pub use webhooks::{Enabled, EndpointView, GivenUp};
 
@@ -71,7 +65,6 @@ pub struct Operations {
 }
 
 impl Operations {
-    /// What operators read of `ledger` and do to it.
     pub fn new(ledger: &Ledger) -> Self {
         Self { db: ledger.db().clone(), ledger: ledger.clone() }
     }

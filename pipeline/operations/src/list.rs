@@ -1,4 +1,5 @@
-//! The list of jobs: filtered, in pages, each page through the index that has its order.
+//! The list of jobs: filtered, in pages, each page through the index that has its order; and of what the dead letters died that
+//! a filter finds.
 
 use db::Error;
 use job::{JobId, Timestamp};
@@ -159,11 +160,58 @@ impl JobFilter {
     }
 }
 
+/// Dead letters that are looked at; where there are more, the newest ones.
+const MOST_DEAD: i64 = 10_000;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Causes {
+    /// Per failure code, most frequent first.
+    pub codes: Vec<Cause>,
+    /// There were more than 10,000: only the newest of them were looked at.
+    pub cut: bool,
+}
+
+/// The dead letters of one cause.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Cause {
+    pub code: String,
+    /// How many, settled ones among them.
+    pub jobs: i64,
+    /// Those that an operator has dismissed or a later revision superseded, until they are pruned.
+    pub settled: i64,
+}
+
+impl Cause {
+    /// Those that wait for an operator.
+    pub fn waiting(&self) -> i64 {
+        self.jobs - self.settled
+    }
+
+    /// Adds what was found in another shard, most first.
+    pub(crate) fn add(causes: &mut Vec<Self>, others: &[Self]) {
+        for found in others {
+            match causes.iter_mut().find(|cause| cause.code == found.code) {
+                Some(cause) => {
+                    cause.jobs += found.jobs;
+                    cause.settled += found.settled;
+                }
+                None => causes.push(found.clone()),
+            }
+        }
+        causes.sort_by(|one, two| (two.jobs, &one.code).cmp(&(one.jobs, &two.code)));
+    }
+}
+
+impl Causes {
+    /// Adds what was found in another shard.
+    pub fn add(&mut self, other: &Self) {
+        Cause::add(&mut self.codes, &other.codes);
+        self.cut |= other.cut;
+    }
+}
+
 impl Operations {
     /// A page of jobs, newest first. An unreadable row is an error with its id.
-    ///
-    /// # Errors
-    /// When the database does not answer within its limits, or a row cannot be read.
     pub async fn jobs_page(&self, filter: &JobFilter) -> Result<JobsPage, Error> {
         let mut transaction = self.db.begin_reading().await?;
         let asked = JobFilter { limit: filter.limit.saturating_add(1), ..filter.clone() };
@@ -184,5 +232,21 @@ impl Operations {
         }
         let next = jobs.last().filter(|_| more).map(|last| filter.cursor(last));
         Ok(JobsPage { jobs, next })
+    }
+
+    /// Counts the dead letters that `filter` finds, whatever its status, place and limit say.
+    pub async fn causes(&self, filter: &JobFilter) -> Result<Causes, Error> {
+        let dead = JobFilter { status: Some("dead_letter".to_owned()), ..filter.clone() };
+        let (mut transaction, _) = self.db.begin().await?;
+        let mut query = QueryBuilder::new(
+            "select dead_code as code, count(*) as jobs, count(settled_at) as settled from \
+                 (select dead_code, settled_at from finalization_jobs where status = 'dead_letter'",
+        );
+        dead.narrow(&mut query);
+        query.push(" order by created_at desc, job_id desc limit ").push_bind(MOST_DEAD + 1);
+        query.push(") found group by dead_code order by 2 desc, 1");
+        let codes: Vec<Cause> = query.build_query_as().fetch_all(&mut *transaction).await?;
+        let cut = codes.iter().map(|cause| cause.jobs).sum::<i64>() > MOST_DEAD;
+        Ok(Causes { codes, cut })
     }
 }

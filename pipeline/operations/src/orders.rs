@@ -21,7 +21,6 @@ job::named! {
 }
 
 impl OrderOfMany {
-    /// What is asked of each job.
     #[must_use]
     pub const fn operation(self) -> Operation {
         match self {

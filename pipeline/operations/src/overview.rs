@@ -3,17 +3,15 @@
 use db::Error;
 use job::Timestamp;
 
-use crate::{Gauges, LastRound, Operations, Pause, processes::RUN_MILLIS, round::last_round};
+use crate::{Cause, Gauges, LastRound, Operations, Pause, processes::RUN_MILLIS, round::last_round};
 
-/// The state of the service at one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overview {
     /// The database's clock.
     pub at: Timestamp,
-    /// Jobs by status, ages and orphans.
     pub gauges: Gauges,
     /// Dead letters by code, most first; codes without any are left out.
-    pub dead_letters: Vec<DeadLetters>,
+    pub dead_letters: Vec<Cause>,
     /// The reconciler's last round, in any process.
     pub last_round: Option<LastRound>,
     pub pauses: Vec<Pause>,
@@ -27,17 +25,7 @@ impl Overview {
     /// Adds another shard's. Every process works for all shards: processes and slots are not added up.
     pub fn add(&mut self, other: &Self) {
         self.gauges.add(&other.gauges);
-        for found in &other.dead_letters {
-            match self.dead_letters.iter_mut().find(|dead| dead.code == found.code) {
-                Some(dead) => {
-                    dead.waiting += found.waiting;
-                    dead.settled += found.settled;
-                }
-                None => self.dead_letters.push(found.clone()),
-            }
-        }
-        let jobs = |dead: &DeadLetters| dead.waiting + dead.settled;
-        self.dead_letters.sort_by(|one, two| (jobs(two), &one.code).cmp(&(jobs(one), &two.code)));
+        Cause::add(&mut self.dead_letters, &other.dead_letters);
         // The oldest is said: what is silent in one shard is not hidden by the others.
         self.last_round = match (self.last_round, other.last_round) {
             (Some(one), Some(two)) => Some(if two.at < one.at { two } else { one }),
@@ -51,15 +39,6 @@ impl Overview {
         self.living = self.living.max(other.living);
         self.slots = (self.slots.0.max(other.slots.0), self.slots.1.max(other.slots.1));
     }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeadLetters {
-    pub code: String,
-    /// Those that wait for an operator.
-    pub waiting: i64,
-    /// Those that one has dismissed or a later revision superseded, until they are pruned.
-    pub settled: i64,
 }
 
 /// What ended in one step of time, in all processes.
@@ -97,7 +76,7 @@ impl Operations {
         let gauges = self.gauges().await?;
         let pauses = self.pauses().await?;
         let (mut transaction, at) = self.db.begin().await?;
-        let dead: Vec<(String, i64, i64)> = sqlx::query_as(include_str!("../sql/operators/dead_letters.sql"))
+        let dead_letters = sqlx::query_as(include_str!("../sql/operators/dead_letters.sql"))
             .fetch_all(&mut *transaction)
             .await?;
         let (living, finalization, creation): (i64, i64, i64) =
@@ -107,22 +86,9 @@ impl Operations {
                 .fetch_one(&mut *transaction)
                 .await?;
         let last_round = last_round(&mut transaction).await?;
-        Ok(Overview {
-            at,
-            gauges,
-            dead_letters: dead
-                .into_iter()
-                .map(|(code, waiting, settled)| DeadLetters { code, waiting, settled })
-                .collect(),
-            last_round,
-            pauses,
-            living,
-            slots: (finalization, creation),
-        })
+        Ok(Overview { at, gauges, dead_letters, last_round, pauses, living, slots: (finalization, creation) })
     }
-}
 
-impl Operations {
     /// What ended in the last `hours`, in 60 steps, oldest first, the present one last.
     pub async fn activity(&self, hours: u32) -> Result<Vec<MinuteView>, Error> {
         let (mut transaction, at) = self.db.begin().await?;

@@ -5,7 +5,7 @@ use job::{Cause, Job, JobId, SILENT_AFTER, State, Surroundings, Timestamp, Why, 
 use ledger::{
     Event, JobView, Spent,
     history::{History, Verb},
-    usage::spent_by,
+    spent_by,
 };
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
@@ -29,9 +29,7 @@ pub struct JobPage {
     pub speech: Vec<LiveUsage>,
     /// What operators did to it, newest first; 50 at most.
     pub actions: Vec<ActionView>,
-    /// What lies around it.
     pub around: Surroundings,
-    /// Why it is not running, or that it is.
     pub why: Why,
     /// The database's clock when the page was read.
     pub at: Timestamp,
@@ -146,7 +144,16 @@ async fn surroundings(
         .fetch_one(&mut *connection)
         .await?;
     let ahead = match view.job.state {
-        State::Queued { ready_at } if ready_at <= now => ahead(connection, view, ready_at, now).await?,
+        State::Queued { ready_at } if ready_at <= now => {
+            // Jobs of its queue that are older.
+            sqlx::query_scalar(include_str!("../sql/jobs/ahead.sql"))
+                .bind(view.job.queue.as_str())
+                .bind(now)
+                .bind(ready_at)
+                .bind(view.job.id.as_str())
+                .fetch_one(connection)
+                .await?
+        }
         _ => 0,
     };
     let count = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
@@ -163,22 +170,6 @@ async fn surroundings(
         superseded: row.superseded,
         conversation_gone: row.gone,
     })
-}
-
-/// Jobs of its queue that are older, counted to 1,000.
-async fn ahead(
-    connection: &mut PgConnection,
-    view: &JobView,
-    ready_at: Timestamp,
-    now: Timestamp,
-) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar(include_str!("../sql/jobs/ahead.sql"))
-        .bind(view.job.queue.as_str())
-        .bind(now)
-        .bind(ready_at)
-        .bind(view.job.id.as_str())
-        .fetch_one(connection)
-        .await
 }
 
 /// The process of the worker that holds a job's lease.

@@ -55,10 +55,8 @@ impl RunCounts {
     }
 }
 
-/// A process as operators see it.
 #[derive(Clone, Debug, PartialEq, sqlx::FromRow)]
 pub struct ProcessView {
-    /// What it says of itself.
     #[sqlx(flatten)]
     pub process: Process,
     pub started_at: Timestamp,
@@ -77,7 +75,6 @@ pub struct HeldLease {
     pub user_id: String,
     pub job_id: String,
     pub epoch: i64,
-    /// Since when.
     pub claimed_at: Timestamp,
     /// Until when, unless it is renewed.
     pub expires_at: Timestamp,

@@ -35,10 +35,10 @@ impl Operations {
                 0
             })
         };
-        gone(self.db.in_time(self.prune_presence(batch)).await);
+        for statement in SHORT_LIVED {
+            gone(self.db.in_time(self.prune_short_lived(statement, batch)).await);
+        }
         gone(self.db.in_time(self.prune_rows(REPLAYS, age, 1)).await);
-        gone(self.db.in_time(self.ledger.store().prune_locations(batch)).await);
-        gone(self.db.in_time(self.ledger.store().prune_installs(batch)).await);
         gone(self.db.in_time(self.ledger.store().follow_apps(None)).await);
         let pruned = Pruned {
             jobs: gone(self.db.in_time(self.prune_jobs(age, batch)).await),
@@ -71,7 +71,14 @@ impl Operations {
                 .bind(id)
                 .fetch_all(&mut *transaction)
                 .await?;
-        let found = remove_needless(&mut transaction, &page).await?;
+        // Those of the page that no operator will ever look for: each as it was when the page was read.
+        let doomed: Vec<JobRow> = sqlx::query_as(include_str!("../sql/prune/lock_needless.sql"))
+            .bind(page.iter().map(|(at, ..)| *at).collect::<Vec<_>>())
+            .bind(page.iter().map(|(_, user, _)| user.as_str()).collect::<Vec<_>>())
+            .bind(page.iter().map(|(.., id)| id.as_str()).collect::<Vec<_>>())
+            .fetch_all(&mut *transaction)
+            .await?;
+        let found = remove_jobs(&mut transaction, &doomed).await?;
         transaction.commit().await?;
         Ok(KeysetPage { found, next: cursor::next_cursor(page.len(), limit, page.into_iter().next_back()) })
     }
@@ -90,15 +97,9 @@ impl Operations {
         Ok(jobs)
     }
 
-    /// Minutes behind the last two days, and processes that were not seen for one. What another process is removing is left to
-    /// it: two that waited for one another's rows would never end.
-    async fn prune_presence(&self, batch: i64) -> Result<u64, Error> {
-        for statement in
-            [include_str!("../sql/prune/minutes.sql"), include_str!("../sql/prune/processes.sql")]
-        {
-            sqlx::query(statement).bind(batch).execute(self.db.pool()).await?;
-        }
-        Ok(0)
+    /// Removes at most `batch` of what one statement finds that goes at an age of its own.
+    async fn prune_short_lived(&self, statement: &'static str, batch: i64) -> Result<u64, Error> {
+        Ok(sqlx::query(statement).bind(batch).execute(self.db.pool()).await?.rows_affected())
     }
 
     /// Removes at most `batch` of what one statement finds older than `age`.
@@ -111,6 +112,16 @@ impl Operations {
     }
 }
 
+/// Minutes behind the last two days, processes that were not seen for one, locations of half an hour ago, installs whose app is gone
+/// and those that were removed an hour ago. What another process is removing is left to it: two that waited for one another's
+/// rows would never end.
+const SHORT_LIVED: [&str; 4] = [
+    include_str!("../sql/prune/minutes.sql"),
+    include_str!("../sql/prune/processes.sql"),
+    include_str!("../sql/prune/locations.sql"),
+    include_str!("../sql/prune/installs.sql"),
+];
+
 /// Finished deliveries, and those of events as old that wait for an endpoint which was never enabled again, also if they were
 /// recovered since. What waits for its turn at one that is enabled stays.
 const DELIVERIES: &str = include_str!("../sql/prune/deliveries.sql");
@@ -118,23 +129,6 @@ const PUSHES: &str = include_str!("../sql/prune/pushes.sql");
 const ACTIONS: &str = include_str!("../sql/prune/actions.sql");
 /// Bulk replays with their lists.
 const REPLAYS: &str = include_str!("../sql/prune/replays.sql");
-
-/// Removes those of a page that no operator will ever look for: each as it was when the page was read.
-async fn remove_needless(
-    connection: &mut PgConnection,
-    page: &[(Timestamp, String, String)],
-) -> Result<u64, Error> {
-    if page.is_empty() {
-        return Ok(0);
-    }
-    let doomed: Vec<JobRow> = sqlx::query_as(include_str!("../sql/prune/lock_needless.sql"))
-        .bind(page.iter().map(|(at, ..)| *at).collect::<Vec<_>>())
-        .bind(page.iter().map(|(_, user, _)| user.as_str()).collect::<Vec<_>>())
-        .bind(page.iter().map(|(.., id)| id.as_str()).collect::<Vec<_>>())
-        .fetch_all(&mut *connection)
-        .await?;
-    Ok(remove_jobs(connection, &doomed).await?)
-}
 
 /// A locked job that is to be removed.
 #[derive(sqlx::FromRow)]
@@ -157,7 +151,20 @@ pub(crate) async fn remove_jobs(
         .fetch_all(&mut *connection)
         .await?;
     for row in &gone {
-        row.uncount(connection).await?;
+        sqlx::query(include_str!("../sql/prune/lower_total.sql"))
+            .bind(&row.status)
+            .bind(row.stripe)
+            .bind(row.count)
+            .execute(&mut *connection)
+            .await?;
+        let Some(code) = &row.dead_code else { continue };
+        sqlx::query(include_str!("../sql/prune/lower_dead_total.sql"))
+            .bind(code)
+            .bind(row.settled)
+            .bind(row.stripe)
+            .bind(row.count)
+            .execute(&mut *connection)
+            .await?;
     }
     Ok(gone.iter().map(|row| row.count.unsigned_abs()).sum())
 }
@@ -170,25 +177,4 @@ struct Gone {
     dead_code: Option<String>,
     settled: bool,
     count: i64,
-}
-
-impl Gone {
-    /// Lowers the totals that counted them.
-    async fn uncount(&self, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-        sqlx::query(include_str!("../sql/prune/lower_total.sql"))
-            .bind(&self.status)
-            .bind(self.stripe)
-            .bind(self.count)
-            .execute(&mut *connection)
-            .await?;
-        let Some(code) = &self.dead_code else { return Ok(()) };
-        sqlx::query(include_str!("../sql/prune/lower_dead_total.sql"))
-            .bind(code)
-            .bind(self.settled)
-            .bind(self.stripe)
-            .bind(self.count)
-            .execute(connection)
-            .await
-            .map(drop)
-    }
 }

@@ -1,10 +1,11 @@
 //! Sealing anew what another key sealed, or none: `listen secrets rotate`, page by page.
 
-use db::Error;
-use sqlx::PgConnection;
+use db::{
+    Error,
+    secrets::{Context, Secrets},
+};
 
 use crate::Operations;
-use db::secrets::{Context, Secrets};
 
 /// Rows of one transaction.
 const PAGE: i64 = 200;
@@ -121,7 +122,13 @@ impl Operations {
                 for row in &rows {
                     match reseal(self.db.secrets(), table, row) {
                         Ok((secret, previous)) => {
-                            store(&mut transaction, table, row, &secret, previous.as_deref()).await?;
+                            sqlx::query(table.store)
+                                .bind(&row.user_id)
+                                .bind(&row.id)
+                                .bind(secret)
+                                .bind(previous)
+                                .execute(&mut *transaction)
+                                .await?;
                             done.sealed += 1;
                         }
                         Err(_) => done.unreadable += 1,
@@ -142,21 +149,4 @@ fn reseal(secrets: &Secrets, table: &Table, row: &Row) -> Result<(String, Option
         secrets.seal(context, &secrets.open(context, stored)?)
     };
     Ok((again(&row.secret)?, row.previous_secret.as_deref().map(again).transpose()?))
-}
-
-async fn store(
-    connection: &mut PgConnection,
-    table: &Table,
-    row: &Row,
-    secret: &str,
-    previous: Option<&str>,
-) -> Result<(), Error> {
-    sqlx::query(table.store)
-        .bind(&row.user_id)
-        .bind(&row.id)
-        .bind(secret)
-        .bind(previous)
-        .execute(connection)
-        .await?;
-    Ok(())
 }

@@ -9,9 +9,7 @@ use crate::Operations;
 /// A promise, and the query that finds those who break it.
 #[derive(Clone, Copy, Debug)]
 pub struct Check {
-    /// Its name, of a closed list.
     pub name: &'static str,
-    /// What is promised.
     pub promise: &'static str,
     query: &'static str,
 }
@@ -19,7 +17,6 @@ pub struct Check {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     pub name: &'static str,
-    /// What is promised.
     pub promise: &'static str,
     /// Those who break it: ids and what is wrong, never a person's words. At most as many as were asked for.
     pub offenders: Vec<String>,
@@ -103,13 +100,10 @@ pub const CHECKS: [Check; 14] = [
 
 impl Operations {
     /// Asks one check; it reads whole tables, for ten minutes at most, and locks nothing.
-    ///
-    /// # Errors
-    /// When the database does not answer in that time.
     pub async fn verify(&self, check: &Check, limit: i64) -> Result<Finding, Error> {
         let (mut transaction, _) = self.db.begin().await?;
         sqlx::query("set transaction read only").execute(&mut *transaction).await?;
-        patience(&mut transaction).await?;
+        patience(&mut transaction, WHOLE_TABLES).await?;
         let mut offenders: Vec<String> = sqlx::query_scalar(sqlx::AssertSqlSafe(format!(
             "select * from ({}) found limit $1",
             check.query
@@ -125,12 +119,9 @@ impl Operations {
     }
 
     /// Counts finished jobs, and what users store, anew and sets their totals right, while the service runs. Answers whether a total was wrong.
-    ///
-    /// # Errors
-    /// When the database does not answer in ten minutes.
     pub async fn recount(&self, action: &OperatorAction) -> Result<bool, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        patience(&mut transaction).await?;
+        patience(&mut transaction, WHOLE_TABLES).await?;
         // Two at once would both add what was missing before either.
         sqlx::query(include_str!("../sql/recount/lock.sql")).bind(RECOUNT).execute(&mut *transaction).await?;
         // What is missing is computed in one snapshot from both sides and *added*: an edge that commits meanwhile changed
@@ -153,10 +144,17 @@ impl Operations {
     }
 }
 
+/// How long a statement may take that reads whole tables.
+const WHOLE_TABLES: &str = "600s";
+
 /// The advisory lock of a recount: "recount" in ASCII.
 const RECOUNT: i64 = 0x0072_6563_6f75_6e74;
 
-/// How long a statement may take that reads whole tables.
-async fn patience(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-    sqlx::query(include_str!("../sql/sessions/patience.sql")).bind("600s").execute(connection).await.map(drop)
+/// How long each statement of the transaction may take from now on.
+pub(crate) async fn patience(connection: &mut PgConnection, longest: &str) -> Result<(), sqlx::Error> {
+    sqlx::query(include_str!("../sql/sessions/patience.sql"))
+        .bind(longest)
+        .execute(connection)
+        .await
+        .map(drop)
 }

@@ -9,7 +9,7 @@ use outbox::{
         recover::{Lost, make_lost_due},
         share_endpoint, waiting,
     },
-    endpoints::row,
+    endpoints::write_change,
 };
 use records::UserId;
 
@@ -51,7 +51,6 @@ impl EndpointView {
     }
 }
 
-/// A delivery that was given up.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct GivenUp {
     pub user_id: String,
@@ -62,11 +61,9 @@ pub struct GivenUp {
     pub tries: i32,
     pub last_status: Option<i32>,
     pub last_error: Option<String>,
-    /// When it was given up.
     pub finished_at: Timestamp,
 }
 
-/// What came of enabling an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enabled {
     /// It receives events again, and what waited is due now.
@@ -160,7 +157,7 @@ impl Operations {
             return Ok(answer);
         }
         let change = EndpointChange { enabled: Some(true), ..EndpointChange::default() };
-        row::change(&mut transaction, user, endpoint, &change, now).await?;
+        write_change(&mut transaction, user, endpoint, &change, now).await?;
         waiting::wake(&mut transaction, user.as_str(), endpoint, now).await?;
         action.record(&mut transaction, "enable_webhook", Some(user), endpoint, now).await?;
         transaction.commit().await?;

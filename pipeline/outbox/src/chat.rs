@@ -22,7 +22,6 @@ pub struct AppMessage<'a> {
 pub enum Notified {
     /// It was written, with so many pushes.
     Sent {
-        /// How the app's hour stands.
         hour: SentThisHour,
         /// Pushes to the user's subscriptions.
         pushes: u64,
@@ -40,7 +39,7 @@ pub enum Notified {
 }
 
 /// How the sliding hour of one app and user stands.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, sqlx::FromRow)]
 pub struct SentThisHour {
     /// How many messages count.
     pub used: i32,
@@ -58,8 +57,8 @@ struct InstallRow {
 
 #[derive(sqlx::FromRow)]
 struct SentRow {
-    used: i32,
-    frees_in: f64,
+    #[sqlx(flatten)]
+    hour: SentThisHour,
     is_written: bool,
     now: Timestamp,
 }
@@ -95,9 +94,8 @@ impl Outbox {
             .bind(MESSAGES_PER_HOUR)
             .fetch_one(&mut *transaction)
             .await?;
-        let hour = SentThisHour { used: sent.used, frees_in: sent.frees_in };
         if !sent.is_written {
-            return Ok(Notified::TooMany(hour));
+            return Ok(Notified::TooMany(sent.hour));
         }
         if let Some(key) = &message.key {
             idempotency::note(&mut transaction, key, &[message.id], sent.now).await?;
@@ -116,6 +114,6 @@ impl Outbox {
         };
         transaction.commit().await?;
         self.wake_pushes(pushes);
-        Ok(Notified::Sent { hour, pushes })
+        Ok(Notified::Sent { hour: sent.hour, pushes })
     }
 }

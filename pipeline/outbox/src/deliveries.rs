@@ -6,13 +6,12 @@ use bytes::Bytes;
 use db::After;
 use records::{ConversationId, EventKind, Timestamp, UserId, WebhookFormat};
 use secrecy::SecretString;
+use sqlx::PgConnection;
 use trace::TraceContext;
 
 mod claim;
 mod finish;
-pub mod forget;
 mod gates;
-mod health;
 mod history;
 mod read;
 pub mod recover;
@@ -56,7 +55,6 @@ impl Default for DeliveryPolicy {
     }
 }
 
-/// A delivery that this process is to try now.
 #[derive(Clone, Debug)]
 pub struct ClaimedDelivery {
     pub user_id: UserId,
@@ -134,4 +132,37 @@ impl DeliveryPage {
     pub fn first(limit: i64) -> Self {
         Self { limit, ..Self::default() }
     }
+}
+
+/// Forgets deleted objects of one conversation, or of none: their undelivered events are cancelled, and of those that were
+/// delivered the words are erased. Events about the conversation itself stay.
+pub async fn forget_objects(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: Option<&str>,
+    ids: &[&str],
+) -> Result<(), sqlx::Error> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    // Two statements each: an index serves `conversation_id = $3` and another one `is null`, and neither serves both.
+    let (cancel, erase) = match conversation {
+        Some(_) => (
+            include_str!("../sql/deliveries/cancel_of_conversation.sql"),
+            include_str!("../sql/deliveries/erase_of_conversation.sql"),
+        ),
+        None => (
+            include_str!("../sql/deliveries/cancel_of_no_conversation.sql"),
+            include_str!("../sql/deliveries/erase_of_no_conversation.sql"),
+        ),
+    };
+    for statement in [cancel, erase] {
+        sqlx::query(statement)
+            .bind(user.as_str())
+            .bind(ids)
+            .bind(conversation)
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(())
 }

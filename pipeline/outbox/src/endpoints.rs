@@ -1,14 +1,11 @@
 //! Webhook endpoints (DECISIONS §6).
 
-use db::{Error, idempotency::forget_answers, lock_user, secrets::Context};
+use db::{Error, lock_user, secrets::Context};
 use records::{EventKind, Timestamp, UserId, WebhookFormat};
 use secrecy::SecretString;
+use sqlx::PgConnection;
 
 use crate::{Outbox, deliveries::waiting};
-
-pub mod row;
-
-use row::{EndpointRow, is_of_another};
 
 /// How many a user may have (DECISIONS §6): every event is sent to each of them, at the cost of all users' turns.
 const MOST: i64 = 20;
@@ -65,7 +62,6 @@ pub struct EndpointChange {
 /// Why an endpoint is not made. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndpointRefusal {
-    /// The user has as many endpoints as one may have.
     TooMany,
     /// The user has one with this URL, and `force` was not asked for.
     SameUrl,
@@ -74,7 +70,6 @@ pub enum EndpointRefusal {
 /// Why an endpoint is not changed. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndpointChangeRefusal {
-    /// The user has no such endpoint.
     Missing,
     /// Another endpoint of the user has this URL, and `force` was not asked for.
     SameUrl,
@@ -147,7 +142,7 @@ impl Outbox {
                 return Ok(Err(EndpointChangeRefusal::SameUrl));
             }
         }
-        let Some(row) = row::change(&mut transaction, user, id, change, now).await? else {
+        let Some(row) = write_change(&mut transaction, user, id, change, now).await? else {
             return Ok(Err(EndpointChangeRefusal::Missing));
         };
         match change.enabled {
@@ -183,14 +178,85 @@ impl Outbox {
 
     /// Deletes an endpoint with its deliveries, and forgets what was answered of it. `false`: no such endpoint.
     pub async fn delete_endpoint(&self, user: &UserId, id: &str) -> Result<bool, Error> {
-        let (mut transaction, _) = self.db.begin().await?;
-        let deleted = sqlx::query(include_str!("../sql/endpoints/delete.sql"))
-            .bind(user.as_str())
-            .bind(id)
-            .execute(&mut *transaction)
-            .await?;
-        forget_answers(&mut transaction, user, &[id]).await?;
-        transaction.commit().await?;
-        Ok(deleted.rows_affected() > 0)
+        self.db.delete_of_user(include_str!("../sql/endpoints/delete.sql"), user, id).await
     }
+}
+
+/// The columns as the table holds them; the secret stays there.
+#[derive(sqlx::FromRow)]
+pub struct EndpointRow {
+    endpoint_id: String,
+    url: String,
+    events: Vec<String>,
+    format: String,
+    enabled: bool,
+    disabled_reason: Option<String>,
+    failing_since: Option<Timestamp>,
+    last_success_at: Option<Timestamp>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    app_id: Option<String>,
+}
+
+impl TryFrom<EndpointRow> for Endpoint {
+    type Error = Error;
+
+    fn try_from(row: EndpointRow) -> Result<Self, Error> {
+        let wrong =
+            |column| Error::ImpossibleRow { table: "webhook_endpoints", id: row.endpoint_id.clone(), column };
+        Ok(Self {
+            events: row
+                .events
+                .iter()
+                .map(|event| event.parse().map_err(|()| wrong("events")))
+                .collect::<Result<_, _>>()?,
+            format: row.format.parse().map_err(|()| wrong("format"))?,
+            id: row.endpoint_id,
+            url: row.url,
+            enabled: row.enabled,
+            disabled_reason: row.disabled_reason,
+            failing_since: row.failing_since,
+            last_success_at: row.last_success_at,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            app_id: row.app_id,
+        })
+    }
+}
+
+/// Whether the endpoint would get the URL of another one of the user's own.
+async fn is_of_another(
+    connection: &mut PgConnection,
+    user: &UserId,
+    id: &str,
+    url: &str,
+) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar(include_str!("../sql/endpoints/is_of_another.sql"))
+        .bind(user.as_str())
+        .bind(id)
+        .bind(url)
+        .fetch_one(connection)
+        .await
+}
+
+/// Changes an endpoint's row. Enabling clears every mark of failure; disabling one that is disabled keeps its reason.
+pub async fn write_change(
+    connection: &mut PgConnection,
+    user: &UserId,
+    id: &str,
+    change: &EndpointChange,
+    now: Timestamp,
+) -> Result<Option<EndpointRow>, sqlx::Error> {
+    let events: Option<Vec<&str>> =
+        change.events.as_ref().map(|events| events.iter().map(|event| event.as_str()).collect());
+    sqlx::query_as(include_str!("../sql/endpoints/update.sql"))
+        .bind(user.as_str())
+        .bind(id)
+        .bind(now)
+        .bind(change.url.as_deref())
+        .bind(events)
+        .bind(change.format.map(|format| format.as_str()))
+        .bind(change.enabled)
+        .fetch_optional(connection)
+        .await
 }

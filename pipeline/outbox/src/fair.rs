@@ -8,7 +8,6 @@ pub(crate) const ROUNDS: usize = 8;
 /// What a claim reads for each row that it may take, so that one receiver's backlog seldom fills a page.
 pub(crate) const PAGE_FACTOR: i64 = 4;
 
-/// A row that is due.
 pub(crate) trait Due {
     /// Its user, and its endpoint or subscription.
     fn receiver(&self) -> (&str, &str);

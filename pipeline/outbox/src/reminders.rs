@@ -4,6 +4,8 @@
 //! Every change of a due date calls this, in the same transaction: [`schedule`] for a date that was set or changed,
 //! [`cancel`] when it was cleared or the item was completed, [`resume`] when it was opened again. An item's deletion takes its reminder along by foreign key.
 
+use std::slice;
+
 use db::Error;
 use records::{Timestamp, UserId};
 use sqlx::PgConnection;
@@ -36,7 +38,9 @@ impl Due {
 }
 
 /// A due date that deliveries are written for.
+#[derive(sqlx::FromRow)]
 struct Noticed {
+    #[sqlx(rename = "action_item_id")]
     item: String,
     revision: i64,
     due_at: Timestamp,
@@ -127,14 +131,13 @@ async fn next_revisions(
     dues: &[Due],
     now: Timestamp,
 ) -> Result<Vec<Noticed>, Error> {
-    let rows: Vec<(String, i64, Timestamp)> = sqlx::query_as(include_str!("../sql/reminders/schedule.sql"))
+    Ok(sqlx::query_as(include_str!("../sql/reminders/schedule.sql"))
         .bind(user.as_str())
         .bind(now)
         .bind(dues.iter().map(|due| due.item.as_str()).collect::<Vec<_>>())
         .bind(dues.iter().map(|due| due.due_at).collect::<Vec<_>>())
         .fetch_all(connection)
-        .await?;
-    Ok(rows.into_iter().map(|(item, revision, due_at)| Noticed { item, revision, due_at }).collect())
+        .await?)
 }
 
 /// Writes a push per item and subscription. A subscription that is being removed is waited for, and then there is
@@ -161,10 +164,10 @@ async fn write_pushes(
 
 #[derive(sqlx::FromRow)]
 struct Fired {
-    user_id: String,
-    action_item_id: String,
-    revision: i64,
-    due_at: Timestamp,
+    #[sqlx(try_from = "String")]
+    user_id: UserId,
+    #[sqlx(flatten)]
+    noticed: Noticed,
     is_open: bool,
 }
 
@@ -179,14 +182,8 @@ impl Outbox {
             .bind(limit)
             .fetch_all(&mut *transaction)
             .await?;
-        for reminder in fired.iter().filter(|reminder| reminder.is_open) {
-            let noticed = Noticed {
-                item: reminder.action_item_id.clone(),
-                revision: reminder.revision,
-                due_at: reminder.due_at,
-            };
-            let user = UserId::new(reminder.user_id.as_str());
-            write_pushes(&mut transaction, &user, &[noticed], Notice::Due, now).await?;
+        for Fired { user_id, noticed, .. } in fired.iter().filter(|reminder| reminder.is_open) {
+            write_pushes(&mut transaction, user_id, slice::from_ref(noticed), Notice::Due, now).await?;
         }
         transaction.commit().await?;
         Ok(fired.len())

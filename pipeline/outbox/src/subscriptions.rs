@@ -1,6 +1,6 @@
 //! Where a person is reminded: browsers (web push) and webhooks of the person's own (DECISIONS §3, "push").
 
-use db::{Error, idempotency::forget_answers, lock_user, secrets::Context};
+use db::{Error, lock_user, secrets::Context};
 use records::{Timestamp, UserId};
 use secrecy::SecretString;
 use uuid::Uuid;
@@ -57,7 +57,6 @@ pub struct Subscription {
     pub created_at: Timestamp,
 }
 
-/// The person has as many subscriptions as one may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManySubscriptions;
 
@@ -109,15 +108,7 @@ impl Outbox {
 
     /// Removes a subscription with what was still to be sent to it, and forgets what was answered of it. `false`: no such subscription.
     pub async fn unsubscribe(&self, user: &UserId, id: &str) -> Result<bool, Error> {
-        let (mut transaction, _) = self.db.begin().await?;
-        let removed = sqlx::query(include_str!("../sql/subscriptions/delete.sql"))
-            .bind(user.as_str())
-            .bind(id)
-            .execute(&mut *transaction)
-            .await?;
-        forget_answers(&mut transaction, user, &[id]).await?;
-        transaction.commit().await?;
-        Ok(removed.rows_affected() > 0)
+        self.db.delete_of_user(include_str!("../sql/subscriptions/delete.sql"), user, id).await
     }
 }
 

@@ -51,7 +51,6 @@ pub struct DueTask {
 pub struct Unhanded {
     /// Since when, in seconds; 0 when none waits.
     pub seconds: f64,
-    /// How often it was tried.
     pub tries: i32,
 }
 

@@ -9,16 +9,13 @@ use secrecy::SecretString;
 
 use crate::Store;
 
-mod endpoints;
 mod install;
 mod keys;
-mod mcp_token;
 mod save;
 
 pub use install::InstallRefusal;
 pub use keys::{AppKey, AppKeyOwner, AppKeyRefusal, NewAppKey};
-pub use mcp_token::McpToken;
-pub use save::{NewApp, Stored, TooManyApps};
+pub use save::{McpToken, NewApp, Stored, TooManyApps};
 
 job::named! {
     /// Who sees an app, and may install it.
@@ -92,7 +89,6 @@ pub struct App {
     pub version: i64,
     /// Since when its server has not answered.
     pub failing_since: Option<Timestamp>,
-    /// Why an operator switched it off.
     pub switched_off_reason: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,

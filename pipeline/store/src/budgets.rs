@@ -105,15 +105,13 @@ impl Store {
         charge: Charge,
         now: Timestamp,
     ) -> Result<(), Error> {
-        let (conversations, bytes, own): (i64, i64, OwnLimits) =
-            sqlx::query_as(include_str!("../sql/budgets/charge.sql"))
-                .bind(user.as_str())
-                .bind(now.date_naive())
-                .bind(charge.conversations)
-                .bind(charge.bytes)
-                .fetch_one(&mut *connection)
-                .await
-                .map(|row: Counted| (row.conversations, row.bytes, row.own))?;
+        let Counted { conversations, bytes, own } = sqlx::query_as(include_str!("../sql/budgets/charge.sql"))
+            .bind(user.as_str())
+            .bind(now.date_naive())
+            .bind(charge.conversations)
+            .bind(charge.bytes)
+            .fetch_one(&mut *connection)
+            .await?;
         let limits = own.or(self.budgets);
         let over = |budget, limit, retry_after| Err(OverBudget { budget, limit, retry_after }.into());
         if charge.conversations > 0 && exceeds(conversations, limits.conversations_per_day) {

@@ -3,7 +3,6 @@
 mod page;
 pub mod row;
 pub mod shapes;
-mod spoken;
 mod view;
 
 pub use view::views;

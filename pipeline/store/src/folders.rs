@@ -1,13 +1,10 @@
-//! Folders: reading them, and managing them.
+//! Folders. Locks of changes: the person's row, the folder, its conversations.
 
-mod change;
-
+use db::{Error, idempotency::forget_answers, lock_user};
 use records::{FolderId, Timestamp, UserId};
+use sqlx::PgConnection;
 
-pub(crate) use self::change::hold_folder;
-pub use self::change::{DeletedFolder, FolderChange, NewFolder};
 use crate::Store;
-use db::Error;
 
 /// A folder as its owner sees it (DECISIONS §1, "folder").
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
@@ -33,6 +30,46 @@ pub struct FolderView {
     pub updated_at: Timestamp,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewFolder {
+    pub id: FolderId,
+    /// 1–100 characters.
+    pub name: String,
+    /// A rule in words for automatic filing, at most 500 characters.
+    pub description: Option<String>,
+    /// `#RRGGBB`; omitted: grey.
+    pub color: Option<String>,
+    /// The name of an icon; omitted: `folder`.
+    pub icon: Option<String>,
+    /// Its place; omitted: behind all others, or, when one has the last place there is, beside it.
+    pub order: Option<i32>,
+}
+
+/// What to change of a folder; `None` leaves it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FolderChange {
+    /// 1–100 characters.
+    pub name: Option<String>,
+    /// A rule in words for automatic filing; `Some(None)`: nothing is filed there by itself.
+    pub description: Option<Option<String>>,
+    pub color: Option<String>,
+    pub icon: Option<String>,
+    pub order: Option<i32>,
+}
+
+/// What came of the deletion of a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeletedFolder {
+    /// Gone; this many conversations were taken out of it.
+    Deleted {
+        /// Conversations that are in no folder now.
+        taken_out: u64,
+    },
+    /// It is one of those that every person begins with.
+    System,
+    Unknown,
+}
+
 impl Store {
     /// A person's folders in their order.
     pub async fn folders(&self, user: &UserId) -> Result<Vec<FolderView>, Error> {
@@ -42,7 +79,6 @@ impl Store {
             .await?)
     }
 
-    /// Whether the person has that folder.
     pub async fn has_folder(&self, user: &UserId, folder: &FolderId) -> Result<bool, Error> {
         Ok(sqlx::query_scalar(include_str!("../sql/folders/is_there.sql"))
             .bind(user.as_str())
@@ -50,4 +86,93 @@ impl Store {
             .fetch_one(self.db.pool())
             .await?)
     }
+
+    /// Stores a folder. `None`: no such person.
+    pub async fn create_folder(&self, user: &UserId, new: &NewFolder) -> Result<Option<FolderView>, Error> {
+        let (mut transaction, now) = self.db.begin().await?;
+        // Held, so that two folders at once get two places.
+        lock_user(&mut transaction, user).await?;
+        let stored = sqlx::query_as(include_str!("../sql/folders/insert.sql"))
+            .bind(user.as_str())
+            .bind(new.id.as_str())
+            .bind(&new.name)
+            .bind(&new.description)
+            .bind(&new.color)
+            .bind(&new.icon)
+            .bind(new.order)
+            .bind(now)
+            .fetch_optional(&mut *transaction)
+            .await?;
+        transaction.commit().await?;
+        Ok(stored)
+    }
+
+    /// Changes a folder. `None`: no such folder.
+    pub async fn change_folder(
+        &self,
+        user: &UserId,
+        folder: &FolderId,
+        change: &FolderChange,
+    ) -> Result<Option<FolderView>, Error> {
+        let (mut transaction, now) = self.db.begin().await?;
+        let stored = sqlx::query_as(include_str!("../sql/folders/update.sql"))
+            .bind(user.as_str())
+            .bind(folder.as_str())
+            .bind(now)
+            .bind(&change.name)
+            .bind(change.description.is_some())
+            .bind(change.description.clone().flatten())
+            .bind(&change.color)
+            .bind(&change.icon)
+            .bind(change.order)
+            .fetch_optional(&mut *transaction)
+            .await?;
+        transaction.commit().await?;
+        Ok(stored)
+    }
+
+    /// Deletes a folder; its conversations stay and are in none. The person's row is locked first: a completion that
+    /// files into the folder comes before this, or finds it gone.
+    pub async fn delete_folder(&self, user: &UserId, folder: &FolderId) -> Result<DeletedFolder, Error> {
+        let (mut transaction, now) = self.db.begin().await?;
+        lock_user(&mut transaction, user).await?;
+        let is_system: Option<bool> = sqlx::query_scalar(include_str!("../sql/folders/lock.sql"))
+            .bind(user.as_str())
+            .bind(folder.as_str())
+            .fetch_optional(&mut *transaction)
+            .await?;
+        match is_system {
+            None => return Ok(DeletedFolder::Unknown),
+            Some(true) => return Ok(DeletedFolder::System),
+            Some(false) => {}
+        }
+        let emptied = sqlx::query(include_str!("../sql/folders/empty.sql"))
+            .bind(user.as_str())
+            .bind(folder.as_str())
+            .bind(now)
+            .execute(&mut *transaction)
+            .await?;
+        sqlx::query(include_str!("../sql/folders/delete.sql"))
+            .bind(user.as_str())
+            .bind(folder.as_str())
+            .execute(&mut *transaction)
+            .await?;
+        forget_answers(&mut transaction, user, &[folder.as_str()]).await?;
+        transaction.commit().await?;
+        Ok(DeletedFolder::Deleted { taken_out: emptied.rows_affected() })
+    }
+}
+
+/// Whether the person has that folder, which then stays until the present transaction ends.
+pub(crate) async fn hold_folder(
+    connection: &mut PgConnection,
+    user: &UserId,
+    folder: &FolderId,
+) -> Result<bool, Error> {
+    let held: Option<String> = sqlx::query_scalar(include_str!("../sql/folders/hold.sql"))
+        .bind(user.as_str())
+        .bind(folder.as_str())
+        .fetch_optional(connection)
+        .await?;
+    Ok(held.is_some())
 }

@@ -1,19 +1,11 @@
 //! Goals: at most three of a person's are active, also when two are made at once.
 
-mod change;
-mod progress;
-mod row;
-
-use records::{Goal, GoalId, GoalType, Timestamp, UserId};
+use chrono::NaiveDate;
+use db::{Error, lock_user};
+use records::{Goal, GoalFault, GoalId, GoalType, Measure, Timestamp, UserId};
 use sqlx::PgConnection;
 
-use self::row::GoalRow;
-pub use self::{
-    change::{GoalChange, GoalRefusal},
-    progress::GoalPoint,
-};
 use crate::Store;
-use db::{Error, idempotency::forget_answers, lock_user};
 
 /// How many goals besides the newest are active at most: three in all (spec, "Limits").
 const OTHERS: i64 = 2;
@@ -38,6 +30,38 @@ pub struct GoalFilter {
     pub offset: i64,
     /// Those that are not active, too.
     pub include_inactive: bool,
+}
+
+/// What a PATCH changes; `None` leaves it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GoalChange {
+    /// 1–500 characters.
+    pub title: Option<String>,
+    /// How it is measured. One that becomes boolean gets the ends 0 and 1.
+    pub goal_type: Option<GoalType>,
+    pub target_value: Option<f64>,
+    pub min_value: Option<f64>,
+    pub max_value: Option<f64>,
+    /// What is counted; `Some(None)` takes it away.
+    pub unit: Option<Option<String>>,
+    /// Activating one deactivates the oldest active one, when there are three.
+    pub is_active: Option<bool>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GoalRefusal {
+    NoGoal,
+    /// With this change its numbers could not be what they are.
+    Wrong(Vec<GoalFault>),
+}
+
+/// Where a goal stood on a day: the last value that was recorded on it.
+#[derive(Clone, Copy, Debug, PartialEq, sqlx::FromRow)]
+pub struct GoalPoint {
+    /// The UTC day.
+    pub day: NaiveDate,
+    pub value: f64,
+    pub recorded_at: Timestamp,
 }
 
 impl Store {
@@ -87,15 +111,143 @@ impl Store {
 
     /// Deletes a goal with its history. `false`: no such goal.
     pub async fn delete_goal(&self, user: &UserId, goal: &GoalId) -> Result<bool, Error> {
-        let (mut transaction, _) = self.db.begin().await?;
-        let deleted = sqlx::query(include_str!("../sql/goals/delete.sql"))
+        self.db.delete_of_user(include_str!("../sql/goals/delete.sql"), user, goal.as_str()).await
+    }
+
+    /// Changes a goal, or says why not (DECISIONS §1, "goal"; §3, "goals").
+    pub async fn change_goal(
+        &self,
+        user: &UserId,
+        goal: &GoalId,
+        change: &GoalChange,
+    ) -> Result<Result<Goal, GoalRefusal>, Error> {
+        let (mut transaction, now) = self.db.begin().await?;
+        let activates = change.is_active == Some(true);
+        if activates {
+            lock_user(&mut transaction, user).await?;
+        }
+        let Some(stored) = locked(&mut transaction, user, goal).await? else {
+            return Ok(Err(GoalRefusal::NoGoal));
+        };
+        let change = change.fitted(&stored);
+        let faults = change.faults(&stored);
+        if !faults.is_empty() {
+            return Ok(Err(GoalRefusal::Wrong(faults)));
+        }
+        let row: GoalRow = sqlx::query_as(include_str!("../sql/goals/update.sql"))
             .bind(user.as_str())
             .bind(goal.as_str())
+            .bind(now)
+            .bind(&change.title)
+            .bind(change.goal_type.map(GoalType::as_str))
+            .bind(change.target_value)
+            .bind(change.min_value)
+            .bind(change.max_value)
+            .bind(change.unit.is_some())
+            .bind(change.unit.clone().flatten())
+            .bind(change.is_active)
+            .fetch_one(&mut *transaction)
+            .await?;
+        if activates {
+            make_room(&mut transaction, user, goal, now).await?;
+        }
+        transaction.commit().await?;
+        row.try_into().map(Ok)
+    }
+
+    /// Sets where a goal stands, and notes it for the day; or says why not: a boolean goal stands at 0 or at 1.
+    pub async fn set_goal_progress(
+        &self,
+        user: &UserId,
+        goal: &GoalId,
+        value: f64,
+    ) -> Result<Result<Goal, GoalRefusal>, Error> {
+        let (mut transaction, now) = self.db.begin().await?;
+        let Some(stored) = locked(&mut transaction, user, goal).await? else {
+            return Ok(Err(GoalRefusal::NoGoal));
+        };
+        let told =
+            Measure { goal_type: Some(stored.goal_type), current_value: Some(value), ..Measure::default() };
+        let faults = told.faults();
+        if !faults.is_empty() {
+            return Ok(Err(GoalRefusal::Wrong(faults)));
+        }
+        let row: GoalRow = sqlx::query_as(include_str!("../sql/goals/set_progress.sql"))
+            .bind(user.as_str())
+            .bind(goal.as_str())
+            .bind(value)
+            .bind(now)
+            .fetch_one(&mut *transaction)
+            .await?;
+        // The goal's row is locked by now: of two that tell a value at once, the second one stays in both places.
+        sqlx::query(include_str!("../sql/goals/note_progress.sql"))
+            .bind(user.as_str())
+            .bind(goal.as_str())
+            .bind(value)
+            .bind(now)
             .execute(&mut *transaction)
             .await?;
-        forget_answers(&mut transaction, user, &[goal.as_str()]).await?;
         transaction.commit().await?;
-        Ok(deleted.rows_affected() > 0)
+        row.try_into().map(Ok)
+    }
+
+    /// A goal's history of the last `days` UTC days, today included, newest first. `None`: no such goal.
+    pub async fn goal_history(
+        &self,
+        user: &UserId,
+        goal: &GoalId,
+        days: i32,
+    ) -> Result<Option<Vec<GoalPoint>>, Error> {
+        if self.goal(user, goal).await?.is_none() {
+            return Ok(None);
+        }
+        let points = sqlx::query_as(include_str!("../sql/goals/progress.sql"))
+            .bind(user.as_str())
+            .bind(goal.as_str())
+            .bind(days)
+            .fetch_all(self.db.pool())
+            .await?;
+        Ok(Some(points))
+    }
+}
+
+impl GoalChange {
+    /// The same, with the ends of a goal that becomes boolean where none are sent.
+    fn fitted(&self, stored: &Goal) -> Self {
+        let becomes_boolean =
+            self.goal_type == Some(GoalType::Boolean) && stored.goal_type != GoalType::Boolean;
+        let mut fitted = self.clone();
+        if becomes_boolean {
+            fitted.min_value = self.min_value.or(Some(0.0));
+            fitted.max_value = self.max_value.or(Some(1.0));
+        }
+        fitted
+    }
+
+    /// What cannot be once `stored` has changed. A goal that was odd before this change may stay so: only what the
+    /// change has to do with is judged.
+    fn faults(&self, stored: &Goal) -> Vec<GoalFault> {
+        let whole = Measure {
+            goal_type: self.goal_type.or(Some(stored.goal_type)),
+            target_value: self.target_value.or(Some(stored.target_value)),
+            current_value: Some(stored.current_value),
+            min_value: self.min_value.or(Some(stored.min_value)),
+            max_value: self.max_value.or(Some(stored.max_value)),
+        };
+        let mut faults = whole.faults();
+        faults.retain(|fault| self.judges(*fault));
+        faults
+    }
+
+    fn judges(&self, fault: GoalFault) -> bool {
+        let (min, max) = (self.min_value.is_some(), self.max_value.is_some());
+        match fault {
+            GoalFault::Target => self.goal_type.is_some() || self.target_value.is_some(),
+            GoalFault::Current => self.goal_type.is_some(),
+            GoalFault::Min => self.goal_type.is_some() || min,
+            GoalFault::Max => self.goal_type.is_some() || max,
+            GoalFault::Ends => min || max,
+        }
     }
 }
 
@@ -114,4 +266,50 @@ async fn make_room(
         .execute(connection)
         .await?;
     Ok(())
+}
+
+#[derive(Clone, Debug, sqlx::FromRow)]
+struct GoalRow {
+    goal_id: String,
+    title: String,
+    goal_type: String,
+    target_value: f64,
+    current_value: f64,
+    min_value: f64,
+    max_value: f64,
+    unit: Option<String>,
+    is_active: bool,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+/// A person's goal as it stands; its row is locked until the transaction ends. `None`: no such goal.
+async fn locked(connection: &mut PgConnection, user: &UserId, goal: &GoalId) -> Result<Option<Goal>, Error> {
+    let row: Option<GoalRow> = sqlx::query_as(include_str!("../sql/goals/lock.sql"))
+        .bind(user.as_str())
+        .bind(goal.as_str())
+        .fetch_optional(connection)
+        .await?;
+    row.map(Goal::try_from).transpose()
+}
+
+impl TryFrom<GoalRow> for Goal {
+    type Error = Error;
+
+    fn try_from(row: GoalRow) -> Result<Self, Error> {
+        let wrong = || Error::ImpossibleRow { table: "goals", id: row.goal_id.clone(), column: "goal_type" };
+        Ok(Self {
+            goal_type: GoalType::from_name(&row.goal_type).ok_or_else(wrong)?,
+            id: GoalId::new(row.goal_id),
+            title: row.title,
+            target_value: row.target_value,
+            current_value: row.current_value,
+            min_value: row.min_value,
+            max_value: row.max_value,
+            unit: row.unit,
+            is_active: row.is_active,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        })
+    }
 }

@@ -56,7 +56,6 @@ impl Store {
 /// What [`ItemRow`] reads.
 const ITEM_COLUMNS: &str = "action_item_id, description, completed, created_at, updated_at, due_at, completed_at, conversation_id, position";
 
-/// The columns as the table holds them.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub struct ItemRow {
     action_item_id: String,

@@ -1,13 +1,16 @@
-//! Developer keys: SHA-256 at rest (DECISIONS §1).
+//! Developer keys: SHA-256 at rest (DECISIONS §1). Made by an operator's word, or by a person's own, which is counted.
 
-mod create;
-
+use db::{Error, idempotency::forget_answers, lock_user};
 use records::{Timestamp, UserId};
-
-pub use create::KeyRefusal;
-use db::Error;
+use sqlx::PgConnection;
 
 use crate::Store;
+
+/// How many live keys a person may come to by themselves (DECISIONS §2); they are listed whole.
+const MOST: i64 = 100;
+/// How many keys that are revoked or expired are kept to be looked at: who makes and revokes one a day shall not have a
+/// list without end.
+const DEAD: i64 = 100;
 
 /// A key to be stored; its plain text never gets here.
 #[derive(Clone, Debug)]
@@ -50,7 +53,6 @@ pub struct KeyOwner {
     pub expires_at: Option<Timestamp>,
 }
 
-/// A live key and whose it is.
 #[derive(sqlx::FromRow)]
 struct LiveKey {
     #[sqlx(flatten)]
@@ -59,7 +61,56 @@ struct LiveKey {
     is_unnoted: bool,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyRefusal {
+    NoSuchPerson,
+    /// As many live keys as one may have: 409.
+    TooMany,
+    /// It would have stopped working already.
+    Expired,
+}
+
 impl Store {
+    /// Stores a key that an operator makes, however many there are: a person must not be locked out by their own
+    /// keys. `false`: no such person.
+    pub async fn create_key(&self, user: &UserId, key: &NewKey) -> Result<bool, Error> {
+        let (mut transaction, _) = self.db.begin_creating(&[&key.id]).await?;
+        let stored = insert(&mut transaction, user, key).await?;
+        transaction.commit().await?;
+        Ok(stored)
+    }
+
+    /// Stores a key that a person makes with another one.
+    pub async fn add_key(&self, user: &UserId, key: &NewKey) -> Result<Result<(), KeyRefusal>, Error> {
+        let (mut transaction, now) = self.db.begin_creating(&[&key.id]).await?;
+        if key.expires_at.is_some_and(|end| end <= now) {
+            return Ok(Err(KeyRefusal::Expired));
+        }
+        lock_user(&mut transaction, user).await?;
+        let live: i64 = sqlx::query_scalar(include_str!("../sql/keys/count_live.sql"))
+            .bind(user.as_str())
+            .bind(now)
+            .fetch_one(&mut *transaction)
+            .await?;
+        if live >= MOST {
+            return Ok(Err(KeyRefusal::TooMany));
+        }
+        if !insert(&mut transaction, user, key).await? {
+            return Ok(Err(KeyRefusal::NoSuchPerson));
+        }
+        // The oldest of the keys that work no more go.
+        let gone: Vec<String> = sqlx::query_scalar(include_str!("../sql/keys/forget_old.sql"))
+            .bind(user.as_str())
+            .bind(now)
+            .bind(DEAD)
+            .fetch_all(&mut *transaction)
+            .await?;
+        let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
+        forget_answers(&mut transaction, user, &gone).await?;
+        transaction.commit().await?;
+        Ok(Ok(()))
+    }
+
     /// The owner of a live (neither revoked nor expired) key; `last_used_at` is written at most once a minute.
     pub async fn key_owner(&self, sha256: &[u8; 32]) -> Result<Option<KeyOwner>, Error> {
         let read = async {
@@ -68,7 +119,8 @@ impl Store {
                 .fetch_optional(self.db.pool())
                 .await?;
             let Some(LiveKey { owner, is_unnoted }) = found else { return Ok(None) };
-            if is_unnoted && let Err(error) = self.note_key_use(&owner).await {
+            let note = include_str!("../sql/keys/note_use.sql");
+            if is_unnoted && let Err(error) = self.note_key_use(note, &owner.user_id, &owner.key_id).await {
                 // A server that only reads, or has no room to write, still answers reads.
                 tracing::warn!(%error, "the use of a key could not be noted");
             }
@@ -94,14 +146,31 @@ impl Store {
         Ok(revoked.rows_affected() > 0)
     }
 
-    /// Notes that a key was used. That it is lost with the server costs nothing, and a key that is being changed is skipped.
-    async fn note_key_use(&self, key: &KeyOwner) -> Result<(), Error> {
+    /// Notes that a key was used, a developer's or an app's. That it is lost with the server costs nothing, and a key that is
+    /// being changed is skipped.
+    pub(crate) async fn note_key_use(
+        &self,
+        note: &'static str,
+        owner: &UserId,
+        key: &str,
+    ) -> Result<(), Error> {
         let mut transaction = self.db.begin_unflushed().await?;
-        sqlx::query(include_str!("../sql/keys/note_use.sql"))
-            .bind(key.user_id.as_str())
-            .bind(&key.key_id)
-            .execute(&mut *transaction)
-            .await?;
+        sqlx::query(note).bind(owner.as_str()).bind(key).execute(&mut *transaction).await?;
         Ok(transaction.commit().await?)
     }
+}
+
+/// `false`: no such person.
+async fn insert(connection: &mut PgConnection, user: &UserId, key: &NewKey) -> Result<bool, Error> {
+    let stored = sqlx::query(include_str!("../sql/keys/create.sql"))
+        .bind(user.as_str())
+        .bind(&key.id)
+        .bind(&key.name)
+        .bind(&key.prefix)
+        .bind(key.sha256.as_slice())
+        .bind(&key.scopes)
+        .bind(key.expires_at)
+        .execute(connection)
+        .await?;
+    Ok(stored.rows_affected() > 0)
 }

@@ -58,13 +58,4 @@ impl Store {
             .await?;
         Ok(())
     }
-
-    /// Forgets a batch of locations that are 30 minutes old.
-    pub async fn prune_locations(&self, batch: i64) -> Result<u64, Error> {
-        let gone = sqlx::query(include_str!("../sql/location/prune.sql"))
-            .bind(batch)
-            .execute(self.db.pool())
-            .await?;
-        Ok(gone.rows_affected())
-    }
 }

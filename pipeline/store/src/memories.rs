@@ -50,7 +50,6 @@ impl Store {
 const MEMORY_COLUMNS: &str = "memory_id, content, category, visibility, tags, created_at, updated_at, \
      manually_added, reviewed, user_review, edited, scoring, conversation_id";
 
-/// The columns as the table holds them.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub struct MemoryRow {
     memory_id: String,

@@ -5,6 +5,7 @@ mod lists;
 mod passage;
 mod things;
 
+use futures::future::try_join_all;
 use records::{Timestamp, UserId};
 
 pub use self::lists::{ConversationLine, TaskFilter};
@@ -29,16 +30,19 @@ pub struct SearchQuery {
     pub action_items: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FoundKind {
     /// A conversation, by a passage of it.
+    #[default]
     Conversation,
     Memory,
     ActionItem,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, sqlx::FromRow)]
 pub struct Found {
+    /// Which statement found it.
+    #[sqlx(skip)]
     pub kind: FoundKind,
     pub id: String,
     /// A conversation's title; empty for what has none.
@@ -62,25 +66,6 @@ const FUSION: f64 = 60.0;
 /// plan for any words takes three to eight times as long, because it reads the words again for every row.
 const KEPT_PLANS: bool = false;
 
-#[derive(sqlx::FromRow)]
-struct PassageRow {
-    conversation_id: String,
-    content: String,
-    is_complete: bool,
-    title: String,
-    started_at: Timestamp,
-}
-
-#[derive(sqlx::FromRow)]
-struct ThingRow {
-    id: String,
-    content: String,
-    created_at: Timestamp,
-    is_complete: bool,
-    completed: bool,
-    due_at: Option<Timestamp>,
-}
-
 /// A person's words as queries.
 pub(crate) struct Words {
     all: String,
@@ -92,28 +77,14 @@ impl Store {
     /// Searches, best first: what holds all the words before what holds some of them.
     pub async fn search(&self, user: &UserId, query: &SearchQuery) -> Result<Vec<Found>, Error> {
         let Some(words) = self.words_of(&query.words, &query.language).await? else { return Ok(Vec::new()) };
-        let passages = async {
-            match query.conversations {
-                true => self.passages(user, query, &words).await,
-                false => Ok(Vec::new()),
-            }
-        };
-        let memories = async {
-            let sql = include_str!("../sql/search/memories.sql");
-            match query.memories {
-                true => self.items_or_memories(user, query, &words, sql, FoundKind::Memory).await,
-                false => Ok(Vec::new()),
-            }
-        };
-        let items = async {
-            let sql = include_str!("../sql/search/items.sql");
-            match query.action_items {
-                true => self.items_or_memories(user, query, &words, sql, FoundKind::ActionItem).await,
-                false => Ok(Vec::new()),
-            }
-        };
-        let (passages, memories, items) = futures::try_join!(passages, memories, items)?;
-        Ok(fused([passages, memories, items], query.limit))
+        let kinds = [
+            (query.conversations, FoundKind::Conversation, include_str!("../sql/search/passages.sql")),
+            (query.memories, FoundKind::Memory, include_str!("../sql/search/memories.sql")),
+            (query.action_items, FoundKind::ActionItem, include_str!("../sql/search/items.sql")),
+        ];
+        let asked = kinds.into_iter().filter(|(is_asked, ..)| *is_asked);
+        let lists = asked.map(|(_, kind, sql)| self.found(user, query, &words, kind, sql));
+        Ok(fused(try_join_all(lists).await?, query.limit))
     }
 
     /// `None`: there is no word to search for.
@@ -127,65 +98,31 @@ impl Store {
         Ok((!all.is_empty()).then_some(Words { all, any, configuration }))
     }
 
-    async fn passages(&self, user: &UserId, query: &SearchQuery, words: &Words) -> Result<Vec<Found>, Error> {
-        let rows: Vec<PassageRow> = sqlx::query_as(include_str!("../sql/search/passages.sql"))
-            .bind(user.as_str())
-            .bind(&words.all)
-            .bind(&words.any)
-            .bind(query.start)
-            .bind(query.end)
-            .bind(query.limit)
-            .persistent(KEPT_PLANS)
-            .fetch_all(self.db.pool())
-            .await?;
-        let found = |row: PassageRow| Found {
-            kind: FoundKind::Conversation,
-            id: row.conversation_id,
-            title: row.title,
-            text: row.content,
-            at: row.started_at,
-            is_complete: row.is_complete,
-            completed: false,
-            due_at: None,
-        };
-        Ok(rows.into_iter().map(found).collect())
-    }
-
-    async fn items_or_memories(
+    async fn found(
         &self,
         user: &UserId,
         query: &SearchQuery,
         words: &Words,
-        sql: &'static str,
         kind: FoundKind,
+        sql: &'static str,
     ) -> Result<Vec<Found>, Error> {
-        let rows: Vec<ThingRow> = sqlx::query_as(sql)
+        let mut rows = sqlx::query_as(sql)
             .bind(user.as_str())
             .bind(&words.all)
             .bind(&words.any)
             .bind(query.start)
             .bind(query.end)
-            .bind(query.limit)
-            .bind(words.configuration)
-            .persistent(KEPT_PLANS)
-            .fetch_all(self.db.pool())
-            .await?;
-        let found = |row: ThingRow| Found {
-            kind,
-            id: row.id,
-            title: String::new(),
-            text: row.content,
-            at: row.created_at,
-            is_complete: row.is_complete,
-            completed: row.completed,
-            due_at: row.due_at,
-        };
-        Ok(rows.into_iter().map(found).collect())
+            .bind(query.limit);
+        if kind != FoundKind::Conversation {
+            rows = rows.bind(words.configuration);
+        }
+        let found: Vec<Found> = rows.persistent(KEPT_PLANS).fetch_all(self.db.pool()).await?;
+        Ok(found.into_iter().map(|found| Found { kind, ..found }).collect())
     }
 }
 
-/// One list out of three ranked ones.
-fn fused(lists: [Vec<Found>; 3], limit: i64) -> Vec<Found> {
+/// One list out of several ranked ones.
+fn fused(lists: impl IntoIterator<Item = Vec<Found>>, limit: i64) -> Vec<Found> {
     let scored = lists.into_iter().flat_map(|list| {
         list.into_iter().enumerate().map(|(place, found)| (1.0 / (FUSION + place as f64), found))
     });

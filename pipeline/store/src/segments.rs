@@ -1,18 +1,27 @@
-//! Appending words to a conversation that is still in progress.
+//! Segments, and appending words to a conversation that is still in progress.
 
 pub(crate) mod append;
-mod row;
 mod speakers;
-
-use speakers::Speakers;
-
-pub(crate) use row::{SegmentRow, weight};
-pub use row::{insert_segments, said};
 
 use std::collections::HashSet;
 
 use chrono::TimeDelta;
-use records::Segment;
+use records::{ConversationId, Segment, UserId};
+use sqlx::PgConnection;
+
+use speakers::Speakers;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppendRefusal {
+    /// Unknown, deleted or another user's.
+    NoConversation,
+    /// Its words are already being processed: 409.
+    NotInProgress,
+    /// More than 10,000 segments, or 4 MiB of text and labels: 422.
+    TooMuch,
+    /// Their end lies after the year 9999: 422.
+    TooLate,
+}
 
 /// Makes ready what a new conversation begins with: of segments with one id the first, their speakers numbered.
 pub fn first_words(segments: &mut Vec<Segment>) {
@@ -26,14 +35,69 @@ pub fn length(segments: &[Segment]) -> TimeDelta {
     TimeDelta::microseconds((seconds * 1e6).round() as i64)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AppendRefusal {
-    /// Unknown, deleted or another user's.
-    NoConversation,
-    /// Its words are already being processed: 409.
-    NotInProgress,
-    /// More than 10,000 segments, or 4 MiB of text and labels: 422.
-    TooMuch,
-    /// Their end lies after the year 9999: 422.
-    TooLate,
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct SegmentRow {
+    segment_id: Option<String>,
+    content: String,
+    speaker: Option<String>,
+    speaker_id: Option<i32>,
+    is_user: bool,
+    person_id: Option<String>,
+    start_seconds: f64,
+    end_seconds: f64,
+}
+
+impl From<SegmentRow> for Segment {
+    fn from(row: SegmentRow) -> Self {
+        Self {
+            id: row.segment_id,
+            text: row.content,
+            speaker: row.speaker,
+            speaker_id: row.speaker_id,
+            is_user: row.is_user,
+            person_id: row.person_id,
+            start: row.start_seconds,
+            end: row.end_seconds,
+        }
+    }
+}
+
+/// The bytes of a segment's words and labels, which is what a conversation has a limit of.
+pub fn said(segment: &Segment) -> usize {
+    let labels = [&segment.id, &segment.speaker, &segment.person_id];
+    labels.into_iter().flatten().map(String::len).sum::<usize>() + segment.text.len()
+}
+
+/// The bytes that a segment takes of what one reading may hold.
+pub(crate) fn weight(segment: &Segment) -> usize {
+    size_of::<Segment>() + said(segment)
+}
+
+/// Writes segments in order, the first at `first_position`. Ids must be new to the conversation.
+pub async fn insert_segments(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+    first_position: i32,
+    segments: &[Segment],
+) -> Result<(), sqlx::Error> {
+    if segments.is_empty() {
+        return Ok(());
+    }
+    let of = |field: fn(&Segment) -> Option<&str>| segments.iter().map(field).collect::<Vec<_>>();
+    sqlx::query(include_str!("../sql/segments/insert.sql"))
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .bind(first_position)
+        .bind(of(|segment| segment.id.as_deref()))
+        .bind(of(|segment| Some(&segment.text)))
+        .bind(of(|segment| segment.speaker.as_deref()))
+        .bind(segments.iter().map(|segment| segment.speaker_id).collect::<Vec<_>>())
+        .bind(segments.iter().map(|segment| segment.is_user).collect::<Vec<_>>())
+        .bind(of(|segment| segment.person_id.as_deref()))
+        .bind(segments.iter().map(|segment| segment.start).collect::<Vec<_>>())
+        .bind(segments.iter().map(|segment| segment.end).collect::<Vec<_>>())
+        .execute(connection)
+        .await
+        .map(drop)
 }

@@ -70,8 +70,10 @@ impl Store {
     }
 
     pub async fn user(&self, id: &UserId) -> Result<Option<User>, Error> {
-        let mut connection = self.db.pool().acquire().await?;
-        read_user(&mut connection, id).await
+        Ok(sqlx::query_as(include_str!("../sql/users/get.sql"))
+            .bind(id.as_str())
+            .fetch_optional(self.db.pool())
+            .await?)
     }
 }
 
@@ -101,14 +103,6 @@ pub async fn write_change(
         .bind(change.limits.bytes.flatten())
         .bind(change.limits.waiting_jobs.is_some())
         .bind(change.limits.waiting_jobs.flatten())
-        .fetch_optional(connection)
-        .await?)
-}
-
-/// Reads one person; takes no lock.
-pub async fn read_user(connection: &mut PgConnection, id: &UserId) -> Result<Option<User>, Error> {
-    Ok(sqlx::query_as(include_str!("../sql/users/get.sql"))
-        .bind(id.as_str())
         .fetch_optional(connection)
         .await?)
 }

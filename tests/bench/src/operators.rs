@@ -32,7 +32,7 @@ pub(crate) async fn looks(setup: &Setup, dead: i64) -> Looked {
     let overview = timed(async || {
         let overview = Operations::new(&setup.ledger).overview().await.unwrap();
         let workers = Operations::new(&setup.ledger).workers().await.unwrap();
-        assert_eq!(overview.dead_letters.iter().map(|letters| letters.waiting).sum::<i64>(), dead);
+        assert_eq!(overview.dead_letters.iter().map(|letters| letters.waiting()).sum::<i64>(), dead);
         assert_eq!((overview.dead_letters.len(), workers.strays.len()), (CAUSES.len(), 0));
     });
     vec![

@@ -21,9 +21,6 @@ use crate::metrics::Metrics;
 
 pub use tap::AudioTap;
 
-/// Bytes of audio that a process keeps for receivers: what is gathered, what waits, and what is being sent.
-const BUDGET: usize = 128 * 1_024 * 1_024;
-
 /// The audio webhooks of one process. Cheap to clone; [`run`](Self::run) waits for what is still to be sent.
 #[derive(Clone)]
 pub struct AudioWebhooks(Arc<Shared>);
@@ -41,13 +38,11 @@ struct Shared {
 }
 
 impl AudioWebhooks {
-    /// `seed` is where the ids of requests come from.
-    pub fn new(shards: impl Into<Shards>, sender: Sender, metrics: Metrics, seed: u64) -> Self {
-        Self::with_budget(shards, sender, metrics, seed, BUDGET)
-    }
+    /// Bytes of audio that a process keeps for receivers: what is gathered, what waits, and what is being sent.
+    pub const BUDGET: usize = 128 * 1_024 * 1_024;
 
-    /// The same with another budget of bytes.
-    pub fn with_budget(
+    /// `seed` is where the ids of requests come from; `budget` is in bytes.
+    pub fn new(
         shards: impl Into<Shards>,
         sender: Sender,
         metrics: Metrics,

@@ -7,17 +7,14 @@ use std::time::Duration;
 use job::JobId;
 use parking_lot::Mutex;
 use secrecy::SecretString;
-use tokio::sync::Notify;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// How long keys are held at most (docs/byok.md).
 pub(super) const KEYS_LIVE: Duration = Duration::from_secs(3_600);
 
-/// The keys of one job.
-pub(super) struct Permit {
-    keys: Mutex<Keys>,
-    renewed: Notify,
-}
+/// The keys of one job: the newest that came for it.
+pub(super) struct Permit(watch::Sender<Keys>);
 
 /// Keys as they are read for one run.
 #[derive(Clone)]
@@ -29,33 +26,29 @@ pub(super) struct Keys {
     edition: u64,
 }
 
+impl Keys {
+    fn new(key: SecretString, edition: u64) -> Self {
+        Self { key: Arc::new(key), until: Instant::now() + KEYS_LIVE, edition }
+    }
+}
+
 impl Permit {
     fn new(key: SecretString) -> Self {
-        let keys = Keys { key: Arc::new(key), until: Instant::now() + KEYS_LIVE, edition: 0 };
-        Self { keys: Mutex::new(keys), renewed: Notify::new() }
+        Self(watch::Sender::new(Keys::new(key, 0)))
     }
 
     pub(super) fn keys(&self) -> Keys {
-        self.keys.lock().clone()
+        self.0.borrow().clone()
     }
 
     /// Waits until newer keys than `keys` have come.
     pub(super) async fn renewed_since(&self, keys: &Keys) {
-        loop {
-            let renewed = self.renewed.notified();
-            if self.keys.lock().edition != keys.edition {
-                return;
-            }
-            renewed.await;
-        }
+        // The permit that is waited for keeps the channel open.
+        let _ = self.0.subscribe().wait_for(|newest| newest.edition != keys.edition).await;
     }
 
     fn renew(&self, key: SecretString) {
-        let mut keys = self.keys.lock();
-        let edition = keys.edition + 1;
-        *keys = Keys { key: Arc::new(key), until: Instant::now() + KEYS_LIVE, edition };
-        drop(keys);
-        self.renewed.notify_waiters();
+        self.0.send_modify(|keys| *keys = Keys::new(key, keys.edition + 1));
     }
 }
 
@@ -86,7 +79,7 @@ impl Permits {
     /// Gives `permit` back, unless newer keys than `keys` came for it: `false`, and the holder goes on with those.
     pub(super) fn give_back(&self, job: &JobId, entry: &Arc<Permit>, keys: &Keys) -> bool {
         let mut permits = self.0.lock();
-        if entry.keys.lock().edition != keys.edition {
+        if entry.0.borrow().edition != keys.edition {
             return false;
         }
         // A permit that was issued anew is its new holder's.

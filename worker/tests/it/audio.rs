@@ -44,7 +44,7 @@ impl World {
         let registry = Registry::new();
         let sender = Sender::new(Guard::new(vec![allowed.parse().unwrap()])).unwrap();
         let metrics = Metrics::new(&registry).unwrap();
-        let audio = AudioWebhooks::with_budget(bench.ledger.clone(), sender, metrics, 7, budget);
+        let audio = AudioWebhooks::new(bench.ledger.clone(), sender, metrics, 7, budget);
         Self { bench, audio, registry, secret }
     }
 

@@ -45,7 +45,13 @@ impl Ledger {
             if !stored? {
                 return self.repeat(transaction, user, &new.id, (&owner, keys), now).await;
             }
-            if new.client_session_id.is_some() && was_deleted(&mut transaction, user, &new.id).await? {
+            if new.client_session_id.is_some()
+                && sqlx::query_scalar(include_str!("../../sql/admission/was_deleted.sql"))
+                    .bind(user.as_str())
+                    .bind(new.id.as_str())
+                    .fetch_one(&mut *transaction)
+                    .await?
+            {
                 return Ok(CreateOutcome::Deleted);
             }
             if let NewContent::Segments(segments) = &new.content {
@@ -150,16 +156,4 @@ fn times(new: &NewConversation, now: Timestamp) -> (Timestamp, Timestamp) {
         (None, Some(finished)) => (finished - length, finished),
         (None, None) => (now, now + length),
     }
-}
-
-async fn was_deleted(
-    connection: &mut PgConnection,
-    user: &UserId,
-    id: &ConversationId,
-) -> Result<bool, Error> {
-    Ok(sqlx::query_scalar(include_str!("../../sql/admission/was_deleted.sql"))
-        .bind(user.as_str())
-        .bind(id.as_str())
-        .fetch_one(connection)
-        .await?)
 }

@@ -53,7 +53,6 @@ pub(crate) type Finalized = Result<FinalizeOutcome, AdmitRefusal>;
 /// other requests do not wait for it.
 const SHORT: i64 = 16 * 1024;
 
-/// One conversation to be finalized.
 #[derive(Clone)]
 pub(crate) struct FinalizeRequest {
     user: UserId,
@@ -245,7 +244,6 @@ impl FinalizeRequest {
     }
 }
 
-/// A conversation of a batch, locked.
 #[derive(FromRow)]
 struct LockedConversation {
     place: i64,
@@ -298,7 +296,6 @@ fn nothing_found(locks: Locks) -> Batched<Finalized> {
     }
 }
 
-/// A user of a batch, locked.
 #[derive(FromRow)]
 struct LockedUser {
     user_id: String,

@@ -60,7 +60,6 @@ impl FarFromLimit {
     }
 }
 
-/// What a batch wants of one user.
 #[derive(Clone, Copy)]
 struct Wanted {
     limit: i64,

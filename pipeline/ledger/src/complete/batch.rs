@@ -9,7 +9,7 @@ use db::{Error, lock_user};
 use job::{Command, Job, Outcome, Refusal, Timestamp};
 use outbox::{
     announce::{Event, Events, announce},
-    deliveries::forget::forget_objects,
+    deliveries::forget_objects,
     reminders,
 };
 use records::EventKind;

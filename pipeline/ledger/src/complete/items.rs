@@ -34,26 +34,6 @@ pub(super) struct ItemChanges {
     pub(super) taken_back: Vec<String>,
 }
 
-/// Takes back what an earlier revision extracted and no user has changed since (DECISIONS §4). Returns it, so that
-/// no reminder is sent twice for one date.
-async fn take_back_earlier(
-    connection: &mut PgConnection,
-    completion: &Completion,
-) -> Result<Vec<TakenBack>, Error> {
-    let claimed = &completion.claimed;
-    if claimed.revision <= 1 {
-        return Ok(Vec::new());
-    }
-    // Their pushes go with them.
-    lock_subscriptions(connection, &claimed.user_id).await?;
-    Ok(sqlx::query_as(include_str!("../../sql/completion/take_back_items.sql"))
-        .bind(claimed.user_id.as_str())
-        .bind(claimed.conversation_id.as_str())
-        .bind(claimed.revision)
-        .fetch_all(connection)
-        .await?)
-}
-
 /// Writes the new action items that nothing of the person's last two days, and nothing that a person kept or deleted of the
 /// very conversation, repeats; and the due dates that older ones take over. Answers what became of each completion's.
 pub(super) async fn write(
@@ -61,9 +41,19 @@ pub(super) async fn write(
     kept: &[&Completion],
     now: Timestamp,
 ) -> Result<Vec<ItemChanges>, Error> {
-    let mut taken_back = Vec::new();
-    for completion in kept {
-        taken_back.push(take_back_earlier(connection, completion).await?);
+    // What an earlier revision extracted and no user has changed since (DECISIONS §4) is taken back, and remembered here, so that
+    // no reminder is sent twice for one date.
+    let mut taken_back: Vec<Vec<TakenBack>> = vec![Vec::new(); kept.len()];
+    let claims = kept.iter().map(|completion| &completion.claimed).zip(&mut taken_back);
+    for (claimed, taken_back) in claims.filter(|(claimed, _)| claimed.revision > 1) {
+        // Their pushes go with them.
+        lock_subscriptions(connection, &claimed.user_id).await?;
+        *taken_back = sqlx::query_as(include_str!("../../sql/completion/take_back_items.sql"))
+            .bind(claimed.user_id.as_str())
+            .bind(claimed.conversation_id.as_str())
+            .bind(claimed.revision)
+            .fetch_all(&mut *connection)
+            .await?;
     }
     let mut recent = recent(connection, kept, now).await?;
     let deleted = deleted(connection, kept, Kind::ActionItem).await?;

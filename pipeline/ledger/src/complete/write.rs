@@ -24,7 +24,7 @@ pub(super) async fn complete_conversations(
     let (mut events, mut apps): (Vec<Value>, Vec<Value>) = (Vec::new(), Vec::new());
     for completion in kept {
         events.push(events_to_json(&completion.results.structured.events).map_err(encode)?);
-        apps.push(apps_to_json(&completion.results.apps).map_err(encode)?);
+        apps.push(apps_to_json(&completion.results.apps));
     }
     sqlx::query(include_str!("../../sql/completion/store_results.sql"))
         .bind(now)

@@ -88,7 +88,7 @@ const HANDLES: [(&str, &str); 5] = [
 ];
 
 /// Parts of operations of another crate, cut off with these: they begin its transaction or write inside it.
-const WITHIN: [&str; 11] = [
+const WITHIN: [&str; 10] = [
     "begin",
     "begin_creating",
     "begin_reading",
@@ -96,9 +96,8 @@ const WITHIN: [&str; 11] = [
     "begin_unflushed",
     "begin_without_clock",
     "charge",
+    "delete_of_user",
     "operate_on",
-    "prune_installs",
-    "prune_locations",
     "prune_request_keys",
 ];
 

@@ -208,7 +208,7 @@ async fn overview_counts_completed_runs_and_dead_letters_by_code() {
     let overview = world.operations().overview().await.unwrap();
 
     let causes: Vec<(&str, i64, i64)> =
-        overview.dead_letters.iter().map(|dead| (dead.code.as_str(), dead.waiting, dead.settled)).collect();
+        overview.dead_letters.iter().map(|dead| (dead.code.as_str(), dead.waiting(), dead.settled)).collect();
     assert_eq!(causes, [("invalid_job", 1, 1)]);
     let minutes = world.operations().activity(1).await.unwrap();
     assert_eq!(minutes.len(), 60);

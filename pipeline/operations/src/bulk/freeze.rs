@@ -6,10 +6,13 @@ use sqlx::{PgConnection, Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use super::{ReplayOrder, ReplayView};
-use crate::{JobFilter, Operations};
+use crate::{JobFilter, Operations, verify::patience};
 
 /// Jobs that one operation may have.
 const MOST: i64 = 100_000;
+
+/// A long list takes longer than an operation may; no row is locked meanwhile.
+const LONG_LIST: &str = "60s";
 
 const RECENT_CALLS: &str = "with recent as (select user_id, job_id from finalization_jobs where status = 'completed' \
          order by finished_at desc limit 1000) \
@@ -62,12 +65,9 @@ impl ReplayPreview {
 
 impl Operations {
     /// What a replay of everything that `filter` finds would do.
-    ///
-    /// # Errors
-    /// When the database does not answer within a minute.
     pub async fn preview_replay(&self, filter: &JobFilter) -> Result<ReplayPreview, Error> {
         let (mut transaction, _) = self.db.begin().await?;
-        patience(&mut transaction).await?;
+        patience(&mut transaction, LONG_LIST).await?;
         let mut query = QueryBuilder::new("with found as materialized (");
         push_found(&mut query, filter);
         query.push(
@@ -102,9 +102,6 @@ impl Operations {
 
     /// Freezes what the order's filter finds now, oldest first, and lets the processes work it off. `id` names the
     /// operation: a repeat with the same one finds the first. `None`: the filter finds nothing.
-    ///
-    /// # Errors
-    /// When the database does not answer within a minute.
     pub async fn start_replay(
         &self,
         id: Uuid,
@@ -112,7 +109,7 @@ impl Operations {
         action: &OperatorAction,
     ) -> Result<Option<ReplayView>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        patience(&mut transaction).await?;
+        patience(&mut transaction, LONG_LIST).await?;
         let made = sqlx::query(include_str!("../../sql/orders/open.sql"))
             .bind(id.to_string())
             .bind(&action.operator)
@@ -160,9 +157,4 @@ fn push_found(query: &mut QueryBuilder<Postgres>, filter: &JobFilter) {
     query.push("select * from finalization_jobs where status = 'dead_letter'");
     dead.narrow(query);
     query.push(" order by created_at, job_id limit ").push_bind(MOST);
-}
-
-/// A long list takes longer than an operation may; no row is locked meanwhile.
-async fn patience(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-    sqlx::query(include_str!("../../sql/orders/patience.sql")).execute(connection).await.map(drop)
 }

@@ -134,7 +134,22 @@ impl Operations {
                     true => Err("error"),
                     false => self.replay_item(&mut transaction, turn, &operation, &item, now).await?,
                 };
-                note(&mut transaction, turn, &operation, &item, &replayed, now).await?;
+                // A second's worth of items may be made up for after a wait.
+                let on_time = operation.next_at.max(now - TimeDelta::seconds(1)) + operation.pace();
+                let (status, result, count, next_at) = match &replayed {
+                    Ok(_) => ("replayed", None, 1, on_time),
+                    Err(why) => ("refused", Some(*why), 0, operation.next_at),
+                };
+                sqlx::query(include_str!("../../sql/replays/note_item.sql"))
+                    .bind(&turn.operation_id)
+                    .bind(item.position)
+                    .bind(status)
+                    .bind(result)
+                    .bind(now)
+                    .bind(count)
+                    .bind(next_at)
+                    .execute(&mut *transaction)
+                    .await?;
                 transaction.commit().await?;
                 return Ok(match replayed {
                     Err(_) => Stepped::Refused,
@@ -205,35 +220,6 @@ async fn come_to_rest(
         .bind(parked)
         .fetch_one(connection)
         .await
-}
-
-/// Marks the item and moves the operation on. A second's worth of items may be made up for after a wait.
-async fn note(
-    connection: &mut PgConnection,
-    turn: &ReplayTurn,
-    operation: &OperationRow,
-    item: &ItemRow,
-    replayed: &Replayed,
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    let (status, result, count) = match replayed {
-        Ok(_) => ("replayed", None, 1),
-        Err(why) => ("refused", Some(*why), 0),
-    };
-    sqlx::query(include_str!("../../sql/replays/note_item.sql"))
-        .bind(&turn.operation_id)
-        .bind(item.position)
-        .bind(status)
-        .bind(result)
-        .bind(now)
-        .bind(count)
-        .bind(match replayed {
-            Ok(_) => operation.next_at.max(now - TimeDelta::seconds(1)) + operation.pace(),
-            Err(_) => operation.next_at,
-        })
-        .execute(connection)
-        .await
-        .map(drop)
 }
 
 /// A refusal in the word of a column.

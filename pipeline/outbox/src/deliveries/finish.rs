@@ -6,11 +6,11 @@ use sqlx::{PgConnection, types::Json};
 
 use super::{
     ClaimedDelivery, DeliveryPolicy, DeliveryTry, TRIES_KEPT,
-    health::EndpointHealth,
     waiting::{cancel, park},
 };
 use crate::{
     DeliveryOutcome, Outbox,
+    health::{Patience, ReceiverHealth, span},
     tries::{Ending, Health, decide},
 };
 
@@ -21,6 +21,16 @@ struct EndpointRow {
     is_of_its_url: bool,
     #[sqlx(flatten)]
     health: EndpointHealth,
+}
+
+/// What an endpoint's row says of its health: that of a receiver, with its breaker.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+struct EndpointHealth {
+    #[sqlx(flatten)]
+    receiver: ReceiverHealth,
+    /// Until when the breaker is open.
+    open_until: Option<Timestamp>,
+    updated_at: Timestamp,
 }
 
 impl Outbox {
@@ -63,7 +73,18 @@ impl Outbox {
             health => health,
         };
         if let Some(health) = endpoint.health.after(try_says, policy, now) {
-            store_health(&mut transaction, claimed, &health).await?;
+            sqlx::query(include_str!("../../sql/deliveries/store_health.sql"))
+                .bind(user)
+                .bind(endpoint_id)
+                .bind(health.receiver.enabled)
+                .bind(&health.receiver.disabled_reason)
+                .bind(health.receiver.failing_since)
+                .bind(health.receiver.consecutive_failures)
+                .bind(health.open_until)
+                .bind(health.receiver.last_success_at)
+                .bind(health.updated_at)
+                .execute(&mut *transaction)
+                .await?;
             // What waits for it is moved with it; where much does, the rest by the claims that find it due.
             match try_says {
                 Health::Gone => cancel(&mut transaction, user, endpoint_id, None, now).await?,
@@ -128,22 +149,68 @@ async fn write(
     Ok(written.rows_affected() > 0)
 }
 
-async fn store_health(
-    connection: &mut PgConnection,
-    claimed: &ClaimedDelivery,
-    health: &EndpointHealth,
-) -> Result<(), Error> {
-    sqlx::query(include_str!("../../sql/deliveries/store_health.sql"))
-        .bind(claimed.user_id.as_str())
-        .bind(&claimed.endpoint_id)
-        .bind(health.receiver.enabled)
-        .bind(&health.receiver.disabled_reason)
-        .bind(health.receiver.failing_since)
-        .bind(health.receiver.consecutive_failures)
-        .bind(health.open_until)
-        .bind(health.receiver.last_success_at)
-        .bind(health.updated_at)
-        .execute(connection)
-        .await?;
-    Ok(())
+impl EndpointHealth {
+    /// The health after a try. A success closes the breaker, and a failure may open it. `None`: it stays as it is.
+    fn after(&self, try_says: Health, policy: &DeliveryPolicy, now: Timestamp) -> Option<Self> {
+        let receiver = self.receiver.after(try_says, Patience::For(policy.disable_after), now)?;
+        let open_until = match try_says {
+            Health::Alive => None,
+            Health::Failing if receiver.consecutive_failures >= policy.breaker_after => {
+                Some(now + span(policy.breaker_open))
+            }
+            _ => self.open_until,
+        };
+        let is_disabled_now = receiver.disabled_reason != self.receiver.disabled_reason;
+        let updated_at = if is_disabled_now { now } else { self.updated_at };
+        Some(Self { receiver, open_until, updated_at })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+    use chrono::TimeDelta;
+
+    use super::*;
+
+    const BEGUN: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn at(seconds: i64) -> Timestamp {
+        BEGUN + TimeDelta::seconds(seconds)
+    }
+
+    fn healthy() -> EndpointHealth {
+        let receiver = ReceiverHealth {
+            enabled: true,
+            disabled_reason: None,
+            failing_since: None,
+            consecutive_failures: 0,
+            last_success_at: None,
+        };
+        EndpointHealth { receiver, open_until: None, updated_at: BEGUN }
+    }
+
+    #[test]
+    fn breaker_opens_after_consecutive_failures_and_success_closes_it() {
+        let policy = DeliveryPolicy { breaker_after: 2, ..DeliveryPolicy::default() };
+        let once = healthy().after(Health::Failing, &policy, at(1)).unwrap();
+        assert_eq!((once.receiver.consecutive_failures, once.open_until), (1, None));
+        let twice = once.after(Health::Failing, &policy, at(2)).unwrap();
+        assert_eq!(twice.open_until, Some(at(62)));
+        assert!(twice.receiver.enabled);
+        assert_eq!(twice.after(Health::Alive, &policy, at(70)).unwrap().open_until, None);
+    }
+
+    #[test]
+    fn endpoint_keeps_its_first_disabled_at() {
+        let failing = ReceiverHealth { failing_since: Some(at(0)), ..healthy().receiver };
+        let failing = EndpointHealth { receiver: failing, ..healthy() };
+        let (policy, days) = (DeliveryPolicy::default(), 5 * 86_400);
+        assert_eq!(failing.after(Health::Failing, &policy, at(days - 1)).unwrap().updated_at, BEGUN);
+        let disabled = failing.after(Health::Failing, &policy, at(days)).unwrap();
+        assert_eq!((disabled.receiver.enabled, disabled.updated_at), (false, at(days)));
+        let later = disabled.after(Health::Failing, &policy, at(days + 9)).unwrap();
+        assert_eq!(later.updated_at, at(days));
+    }
 }

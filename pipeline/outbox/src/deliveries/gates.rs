@@ -31,14 +31,12 @@ pub(super) struct Gate {
     pub(super) passage: Passage,
 }
 
-/// What an endpoint lets through now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Passage {
     /// So many tries may begin.
     Open(i64),
     /// Its breaker is open until then.
     ClosedUntil(Timestamp),
-    /// It waits for its owner to enable it.
     Disabled,
     /// It said 410: what is due is cancelled.
     Gone,

@@ -22,7 +22,6 @@ pub enum Redelivery {
 /// Why no test is sent. Nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TestRefusal {
-    /// No such endpoint.
     Missing,
     /// It would wait until the endpoint is enabled.
     Disabled,

@@ -20,7 +20,8 @@ with indexed as materialized (
     union all
     select * from fresh where words @@ $3::tsquery
 )
-select action_item_id as id, description as content, created_at, words @@ $2::tsquery as is_complete, completed, due_at
+select action_item_id as id, '' as title, description as text, created_at as at, words @@ $2::tsquery as is_complete,
+    completed, due_at
 from found
 order by is_complete desc, ts_rank(words, $3::tsquery) desc, created_at desc, action_item_id
 limit $6

@@ -19,8 +19,8 @@ with indexed as materialized (
     union all
     select * from fresh where words @@ $3::tsquery
 )
-select memory_id as id, content, created_at, words @@ $2::tsquery as is_complete, false as completed,
-    null::timestamptz as due_at
+select memory_id as id, '' as title, content as text, created_at as at, words @@ $2::tsquery as is_complete,
+    false as completed, null::timestamptz as due_at
 from found
 order by is_complete desc, ts_rank(words, $3::tsquery) desc, created_at desc, memory_id
 limit $6

@@ -27,7 +27,8 @@ with complete as materialized (
     select distinct on (conversation_id) * from found
     order by conversation_id, is_complete desc, rank desc, part
 )
-select b.conversation_id, case b.content when '' then c.overview else b.content end as content, b.is_complete, c.title, c.started_at
+select b.conversation_id as id, c.title, case b.content when '' then c.overview else b.content end as text, c.started_at as at,
+    b.is_complete, false as completed, null::timestamptz as due_at
 from best b
     join conversations c on c.user_id = $1 and c.conversation_id = b.conversation_id
 where c.status = 'completed' and not c.discarded

@@ -1,8 +1,7 @@
 //! Installing and uninstalling an app.
 
 use db::{Error, lock_user, secrets::Context};
-use records::{EventKind, Timestamp, UserId, WebhookFormat};
-use sqlx::PgConnection;
+use records::{EventKind, UserId, WebhookFormat};
 use uuid::Uuid;
 
 use crate::Store;
@@ -10,18 +9,17 @@ use crate::Store;
 /// How many apps a user may have installed.
 const MOST: i64 = 50;
 
-/// Why an app was not installed.
+/// Webhooks that one transaction brings up to date with their apps.
+const BATCH: i64 = 500;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstallRefusal {
     /// There is no such app, or it is another user's private one.
     NoSuchApp,
-    /// An operator switched it off.
     SwitchedOff,
-    /// As many as a user may have.
     TooMany,
 }
 
-/// What installing needs to know of an app.
 #[derive(sqlx::FromRow)]
 struct Wanted {
     owner_id: String,
@@ -64,7 +62,17 @@ impl Store {
             let endpoint = endpoint_id(user, id);
             let secret = self.db.secrets().open(Context::app(&wanted.owner_id, id), &wanted.secret)?;
             let sealed = self.db.secrets().seal(Context::endpoint(user.as_str(), &endpoint), &secret)?;
-            make_endpoint(&mut transaction, user, id, &endpoint, url, &sealed, now).await?;
+            sqlx::query(include_str!("../../sql/apps/make_endpoint.sql"))
+                .bind(user.as_str())
+                .bind(&endpoint)
+                .bind(id)
+                .bind(url)
+                .bind([EventKind::ConversationCompleted.as_str()])
+                .bind(WebhookFormat::Bare.as_str())
+                .bind(sealed)
+                .bind(now)
+                .execute(&mut *transaction)
+                .await?;
         }
         transaction.commit().await?;
         Ok(Ok(()))
@@ -90,37 +98,30 @@ impl Store {
         Ok(removed.rows_affected() > 0)
     }
 
-    /// Removes a batch of installs whose app is gone, and of those that were removed an hour ago.
-    pub async fn prune_installs(&self, batch: i64) -> Result<u64, Error> {
-        let gone = sqlx::query(include_str!("../../sql/apps/prune_installs.sql"))
-            .bind(batch)
-            .execute(self.db.pool())
-            .await?;
-        Ok(gone.rows_affected())
+    /// Brings webhooks of installed apps up to date with their app, or with all apps: moved to another address, or removed where
+    /// the app is gone, takes no conversations any more, is switched off or is another user's private app. Each batch is a
+    /// transaction of its own, over rows of the users who installed it; what another transaction holds is left to the next round.
+    ///
+    /// # Errors
+    /// When the database does not answer: the round does it again.
+    pub async fn follow_apps(&self, app: Option<&str>) -> Result<u64, Error> {
+        let mut changed = 0;
+        for statement in [
+            include_str!("../../sql/apps/move_endpoints.sql"),
+            include_str!("../../sql/apps/orphan_endpoints.sql"),
+        ] {
+            loop {
+                let (mut transaction, _) = self.db.begin().await?;
+                let done = sqlx::query(statement).bind(app).bind(BATCH).execute(&mut *transaction).await?;
+                transaction.commit().await?;
+                changed += done.rows_affected();
+                if i64::try_from(done.rows_affected()).unwrap_or(0) < BATCH {
+                    break;
+                }
+            }
+        }
+        Ok(changed)
     }
-}
-
-async fn make_endpoint(
-    connection: &mut PgConnection,
-    user: &UserId,
-    app: &str,
-    id: &str,
-    url: &str,
-    sealed: &str,
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    sqlx::query(include_str!("../../sql/apps/make_endpoint.sql"))
-        .bind(user.as_str())
-        .bind(id)
-        .bind(app)
-        .bind(url)
-        .bind([EventKind::ConversationCompleted.as_str()])
-        .bind(WebhookFormat::Bare.as_str())
-        .bind(sealed)
-        .bind(now)
-        .execute(connection)
-        .await
-        .map(drop)
 }
 
 /// The id of the webhook of an installed app: one per user and app, however often it is installed.

@@ -44,16 +44,13 @@ pub struct AppKeyOwner {
     pub app_id: String,
 }
 
-/// Why a key was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppKeyRefusal {
-    /// The user owns no such app.
     NoSuchApp,
     /// As many live keys as an app may have.
     TooMany,
 }
 
-/// A live key and whose it is.
 #[derive(sqlx::FromRow)]
 struct LiveKey {
     #[sqlx(flatten)]
@@ -63,7 +60,6 @@ struct LiveKey {
 }
 
 impl Store {
-    /// Makes a key of an app.
     pub async fn create_app_key(
         &self,
         owner: &UserId,
@@ -134,7 +130,8 @@ impl Store {
                 .fetch_optional(self.db.pool())
                 .await?;
             let Some(LiveKey { owner, is_unnoted }) = found else { return Ok(None) };
-            if is_unnoted && let Err(error) = self.note_app_key_use(&owner).await {
+            let note = include_str!("../../sql/apps/note_key_use.sql");
+            if is_unnoted && let Err(error) = self.note_key_use(note, &owner.owner, &owner.key_id).await {
                 tracing::warn!(%error, "the use of an app's key could not be noted");
             }
             Ok(Some(owner))
@@ -173,15 +170,5 @@ impl Store {
             Ok(Some(next.flatten().unwrap_or_default()))
         };
         self.db.in_time(count).await
-    }
-
-    async fn note_app_key_use(&self, key: &AppKeyOwner) -> Result<(), Error> {
-        let mut transaction = self.db.begin_unflushed().await?;
-        sqlx::query(include_str!("../../sql/apps/note_key_use.sql"))
-            .bind(key.owner.as_str())
-            .bind(&key.key_id)
-            .execute(&mut *transaction)
-            .await?;
-        Ok(transaction.commit().await?)
     }
 }

@@ -1,11 +1,11 @@
 //! Making, changing and deleting an app.
 
-use db::{Error, idempotency::forget_answers, lock_user, secrets::Context};
+use db::{Error, lock_user, secrets::Context};
 use records::UserId;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use sqlx::{Postgres, postgres::PgArguments, query::Query};
 
-use super::{App, AppFields, KeptManifest, McpToken};
+use super::{App, AppFields, KeptManifest};
 use crate::Store;
 
 /// How many apps a user may own.
@@ -21,7 +21,6 @@ pub struct NewApp {
     pub secret: SecretString,
 }
 
-/// The user owns as many apps as one may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyApps;
 
@@ -34,6 +33,29 @@ pub enum Stored {
     Changed,
     Gone,
 }
+
+/// What a save does with the token.
+#[derive(Clone, Debug, Default)]
+pub enum McpToken {
+    /// It stays as it is.
+    #[default]
+    Keep,
+    /// It is forgotten.
+    Remove,
+    Replace(SecretString),
+}
+
+impl PartialEq for McpToken {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Replace(one), Self::Replace(other)) => one.expose_secret() == other.expose_secret(),
+            (Self::Keep, Self::Keep) | (Self::Remove, Self::Remove) => true,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for McpToken {}
 
 impl Store {
     pub async fn create_app(&self, owner: &UserId, new: &NewApp) -> Result<Result<App, TooManyApps>, Error> {
@@ -95,15 +117,27 @@ impl Store {
 
     /// Deletes an app with its keys; what other users have of it is ignored from now on. `false`: the user owns no such app.
     pub async fn delete_app(&self, owner: &UserId, id: &str) -> Result<bool, Error> {
-        let (mut transaction, _) = self.db.begin().await?;
-        let deleted = sqlx::query(include_str!("../../sql/apps/delete.sql"))
+        self.db.delete_of_user(include_str!("../../sql/apps/delete.sql"), owner, id).await
+    }
+
+    /// The token of an app of the user's.
+    ///
+    /// # Errors
+    /// When the database does not answer, or no key that is set opens the token.
+    pub async fn app_mcp_token(&self, owner: &UserId, id: &str) -> Result<Option<SecretString>, Error> {
+        let stored: Option<Option<String>> = sqlx::query_scalar(include_str!("../../sql/apps/mcp_token.sql"))
             .bind(owner.as_str())
             .bind(id)
-            .execute(&mut *transaction)
+            .fetch_optional(self.db.pool())
             .await?;
-        forget_answers(&mut transaction, owner, &[id]).await?;
-        transaction.commit().await?;
-        Ok(deleted.rows_affected() > 0)
+        let open = |token: String| self.db.secrets().open(Context::mcp_token(owner.as_str(), id), &token);
+        stored.flatten().map(open).transpose()
+    }
+
+    /// How the new token of an app is stored, if there is one.
+    fn sealed_token(&self, owner: &UserId, id: &str, token: &McpToken) -> Result<Option<String>, Error> {
+        let McpToken::Replace(token) = token else { return Ok(None) };
+        self.db.secrets().seal(Context::mcp_token(owner.as_str(), id), token).map(Some)
     }
 }
 

@@ -2,16 +2,20 @@
 //! costs one way to the database. Transcripts are a second one, in the same snapshot.
 
 use db::Error;
+use futures::TryStreamExt;
 use records::{Conversation, ConversationId, Segment, UserId};
 use sqlx::{FromRow, PgConnection, Postgres, QueryBuilder};
 
-use super::{ConversationFilter, ConversationView, StatusFilter, row::ConversationRow, spoken::read_spoken};
+use super::{ConversationFilter, ConversationView, StatusFilter, row::ConversationRow};
 use crate::{
     Store,
     columns::ItemColumns,
     paging::{push_after, push_page},
+    segments::{SegmentRow, weight},
 };
 
+/// How many bytes of words one reading holds at most: some pages of the longest talks, and every page of usual ones.
+const MOST_WORDS: usize = 32 * 1024 * 1024;
 /// What [`ConversationRow`] reads, for the one statement here that is put together.
 const CONVERSATION_COLUMNS: &str = "user_id, conversation_id, created_at, updated_at, started_at, finished_at, language, \
      source, status, title, overview, emoji, category, nullif(events, '[]') as events, \
@@ -43,7 +47,11 @@ impl Store {
         if let Err(refused) = reserve(transcripts_size(&mut snapshot, user, &ids).await?) {
             return Ok(Err(refused));
         }
-        add_transcripts(&mut snapshot, user, &mut views).await?;
+        let spoken = read_spoken(&mut snapshot, user, &ids).await?;
+        for (view, spoken) in views.iter_mut().zip(spoken) {
+            view.people = spoken.people;
+            view.segments = Some(spoken.segments);
+        }
         Ok(Ok(views))
     }
 }
@@ -160,17 +168,71 @@ pub(super) async fn transcripts_size(
 /// is made of a third one.
 const SEGMENT_OVERHEAD: i64 = 3 * size_of::<Segment>() as i64;
 
-/// Reads the transcripts of a page, and the names of the people who speak in them.
-async fn add_transcripts(
+/// What was said in one conversation.
+#[derive(Default)]
+struct Spoken {
+    segments: Vec<Segment>,
+    /// Known people whom they name, by id: each once, in the order of appearance.
+    people: Vec<(String, String)>,
+}
+
+#[derive(FromRow)]
+struct PlacedSegment {
+    place: i64,
+    #[sqlx(flatten)]
+    segment: SegmentRow,
+}
+
+#[derive(FromRow)]
+struct PlacedPerson {
+    place: i64,
+    person_id: String,
+    name: String,
+}
+
+/// Reads the segments of each of `conversations`, in their order. People are not queried when no segment names one.
+///
+/// # Errors
+/// [`Error::TooMuch`] when more was said than one answer may hold.
+async fn read_spoken(
     connection: &mut PgConnection,
     user: &UserId,
-    views: &mut [ConversationView],
-) -> Result<(), Error> {
-    let ids: Vec<&ConversationId> = views.iter().map(|view| &view.conversation.id).collect();
-    let spoken = read_spoken(connection, user, &ids).await?;
-    for (view, spoken) in views.iter_mut().zip(spoken) {
-        view.people = spoken.people;
-        view.segments = Some(spoken.segments);
+    conversations: &[&ConversationId],
+) -> Result<Vec<Spoken>, Error> {
+    let ids: Vec<&str> = conversations.iter().map(|id| id.as_str()).collect();
+    let mut found: Vec<Spoken> = ids.iter().map(|_| Spoken::default()).collect();
+    let place = |place: i64| usize::try_from(place).unwrap_or(usize::MAX);
+    let (mut bytes, mut names_people) = (0, false);
+    let mut rows = sqlx::query_as(include_str!("../../sql/conversations/page_segments.sql"))
+        .bind(user.as_str())
+        .bind(&ids)
+        .fetch(&mut *connection);
+    // The rows come one by one, and none is kept beside what was made of it.
+    while let Some(row) = rows.try_next().await? {
+        let row: PlacedSegment = row;
+        let segment = Segment::from(row.segment);
+        bytes += weight(&segment);
+        if bytes > MOST_WORDS {
+            return Err(Error::TooMuch);
+        }
+        names_people |= segment.person_id.is_some();
+        if let Some(spoken) = found.get_mut(place(row.place)) {
+            spoken.segments.push(segment);
+        }
     }
-    Ok(())
+    drop(rows);
+    if names_people {
+        let people: Vec<PlacedPerson> =
+            sqlx::query_as(include_str!("../../sql/conversations/page_people.sql"))
+                .bind(user.as_str())
+                .bind(&ids)
+                .fetch_all(connection)
+                .await?;
+        for person in people {
+            if let Some(spoken) = found.get_mut(place(person.place)) {
+                spoken.people.push((person.person_id, person.name));
+            }
+        }
+    }
+    Ok(found)
 }

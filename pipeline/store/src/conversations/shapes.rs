@@ -2,9 +2,10 @@
 
 use records::{Event, Geolocation, Meeting, Timestamp};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json, value};
 
 #[derive(Serialize, Deserialize)]
+#[serde(remote = "Event")]
 struct EventShape {
     title: String,
     #[serde(default)]
@@ -17,12 +18,7 @@ struct EventShape {
 }
 
 #[derive(Serialize, Deserialize)]
-struct AppResultShape {
-    app_id: Option<String>,
-    content: String,
-}
-
-#[derive(Serialize, Deserialize)]
+#[serde(remote = "Geolocation")]
 struct GeolocationShape {
     latitude: f64,
     longitude: f64,
@@ -34,6 +30,12 @@ struct GeolocationShape {
     location_type: Option<String>,
 }
 
+#[derive(Deserialize)]
+struct AppResultShape {
+    app_id: Option<String>,
+    content: String,
+}
+
 /// Minutes that an event lasts when its length is unknown (DECISIONS §1).
 fn half_an_hour() -> i32 {
     30
@@ -41,35 +43,16 @@ fn half_an_hour() -> i32 {
 
 /// The column `events`.
 pub fn events_to_json(events: &[Event]) -> Result<Value, serde_json::Error> {
-    let shape = |event: &Event| EventShape {
-        title: event.title.clone(),
-        description: event.description.clone(),
-        start: event.start,
-        duration: event.duration,
-        created: event.created,
-    };
-    serde_json::to_value(events.iter().map(shape).collect::<Vec<_>>())
+    events.iter().map(|event| EventShape::serialize(event, value::Serializer)).collect()
 }
 
 pub(super) fn events_from_json(value: Value) -> Result<Vec<Event>, serde_json::Error> {
-    let shapes: Vec<EventShape> = serde_json::from_value(value)?;
-    let event = |shape: EventShape| Event {
-        title: shape.title,
-        description: shape.description,
-        start: shape.start,
-        duration: shape.duration,
-        created: shape.created,
-    };
-    Ok(shapes.into_iter().map(event).collect())
+    Vec::<Value>::deserialize(value)?.into_iter().map(EventShape::deserialize).collect()
 }
 
 /// The column `apps_results`.
-pub fn apps_to_json(apps: &[(String, String)]) -> Result<Value, serde_json::Error> {
-    let shape = |(app, content): &(String, String)| AppResultShape {
-        app_id: Some(app.clone()),
-        content: content.clone(),
-    };
-    serde_json::to_value(apps.iter().map(shape).collect::<Vec<_>>())
+pub fn apps_to_json(apps: &[(String, String)]) -> Value {
+    apps.iter().map(|(app, content)| json!({ "app_id": app, "content": content })).collect()
 }
 
 pub(super) fn apps_from_json(value: Value) -> Result<Vec<(Option<String>, String)>, serde_json::Error> {
@@ -79,24 +62,11 @@ pub(super) fn apps_from_json(value: Value) -> Result<Vec<(Option<String>, String
 
 /// The column `geolocation`.
 pub fn geolocation_to_json(location: &Geolocation) -> Result<Value, serde_json::Error> {
-    serde_json::to_value(GeolocationShape {
-        latitude: location.latitude,
-        longitude: location.longitude,
-        address: location.address.clone(),
-        google_place_id: location.google_place_id.clone(),
-        location_type: location.location_type.clone(),
-    })
+    GeolocationShape::serialize(location, value::Serializer)
 }
 
 pub(super) fn geolocation_from_json(value: Value) -> Result<Geolocation, serde_json::Error> {
-    let shape: GeolocationShape = serde_json::from_value(value)?;
-    Ok(Geolocation {
-        latitude: shape.latitude,
-        longitude: shape.longitude,
-        address: shape.address,
-        google_place_id: shape.google_place_id,
-        location_type: shape.location_type,
-    })
+    GeolocationShape::deserialize(value)
 }
 
 #[derive(Deserialize)]

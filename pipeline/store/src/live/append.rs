@@ -122,7 +122,17 @@ impl Store {
         }
         speakers(&mut transaction, user, conversation).await?.number(&mut new);
         insert_segments(&mut transaction, user, conversation, stored.next_position, &new).await?;
-        grow(&mut transaction, user, conversation, &grown, &known).await?;
+        if !grown.is_empty() {
+            let position = |segment: &Segment| known.get(id_of(segment)).map(|known| known.position);
+            sqlx::query(include_str!("../../sql/live/grow_segments.sql"))
+                .bind(user.as_str())
+                .bind(conversation.as_str())
+                .bind(grown.iter().map(position).collect::<Vec<_>>())
+                .bind(grown.iter().map(|segment| segment.text.as_str()).collect::<Vec<_>>())
+                .bind(grown.iter().map(|segment| segment.end).collect::<Vec<_>>())
+                .execute(&mut *transaction)
+                .await?;
+        }
         let finished_at = started_at + length(&ours);
         let bytes = after - before;
         renew(&mut transaction, user, conversation, Some((started_at, finished_at)), bytes, now).await?;
@@ -168,28 +178,6 @@ fn span(seconds: f64) -> TimeDelta {
 
 fn id_of(segment: &Segment) -> &str {
     segment.id.as_deref().unwrap_or_default()
-}
-
-async fn grow(
-    connection: &mut PgConnection,
-    user: &UserId,
-    conversation: &ConversationId,
-    grown: &[Segment],
-    known: &HashMap<String, Known>,
-) -> Result<(), Error> {
-    if grown.is_empty() {
-        return Ok(());
-    }
-    let position = |segment: &Segment| known.get(id_of(segment)).map(|known| known.position);
-    sqlx::query(include_str!("../../sql/live/grow_segments.sql"))
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .bind(grown.iter().map(position).collect::<Vec<_>>())
-        .bind(grown.iter().map(|segment| segment.text.as_str()).collect::<Vec<_>>())
-        .bind(grown.iter().map(|segment| segment.end).collect::<Vec<_>>())
-        .execute(connection)
-        .await?;
-    Ok(())
 }
 
 /// `words`: from when until when the conversation's words last; `last_append_at` tells an admission that there are more.

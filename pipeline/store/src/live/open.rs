@@ -6,7 +6,6 @@ use records::{ConversationId, Source, Timestamp, UserId};
 use super::lock_user;
 use crate::Store;
 
-/// What a socket opens.
 #[derive(Clone, Debug)]
 pub struct NewLive {
     /// The id of a stub that is made.

@@ -86,9 +86,6 @@ impl Store {
 
     /// The pictures of a conversation, oldest first; `reserve` is asked for the memory that they take before they are loaded.
     /// Returns its refusal.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn photos_within<R>(
         &self,
         user: &UserId,

@@ -19,9 +19,6 @@ struct DueRow {
 impl Store {
     /// Indexes at most `limit` memories and as many action items in one transaction, and returns how many were due. Cut off, it has
     /// done nothing; said twice, nothing more.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub async fn index_things(&self, limit: i64) -> Result<usize, Error> {
         let mut transaction = self.db.begin_without_clock().await?;
         let due: Vec<DueRow> = sqlx::query_as(include_str!("../../sql/search/due_things.sql"))

@@ -7,11 +7,7 @@ use db::Error;
 use records::{ConversationId, Segment, Timestamp, UserId};
 use sqlx::PgConnection;
 
-use super::{
-    AppendRefusal, length,
-    row::{insert_segments, said},
-    speakers::Speakers,
-};
+use super::{AppendRefusal, insert_segments, length, said, speakers::Speakers};
 use crate::{Store, budgets::Charge};
 
 /// Segments that a conversation may have (DECISIONS §3, "ingest now, finalize later").

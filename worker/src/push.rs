@@ -1,10 +1,105 @@
-//! The request of one try: encrypted for a browser, or as it is for a webhook.
+//! Pushes to the browsers and webhooks that users subscribed: reminders of action items, and what apps write into chats
+//! (DECISIONS §3, "push").
 
-use outbox::{ClaimedPush, Pushed, SubscriptionKind};
-use outside::{BrowserKeys, PushOptions, Url, Vapid, web_push};
+use std::{sync::Arc, time::Duration};
+
+use db::Error;
+use outbox::{ClaimedPush, DeliveryOutcome, Pushed, SenderLoad, SubscriptionKind};
+use outside::{Answer, BrowserKeys, PushOptions, Sender, Url, Vapid, web_push};
+use records::UserId;
 use secrecy::ExposeSecret;
+use tracing::Span;
 
-/// Names and values of headers.
+use crate::{
+    chance::Chance, dispatcher::Outbound, fan_out::Render, outcome, retry::Unanswered,
+    sender_slots::ReceiverWait, shared::Shared, traces,
+};
+
+/// Reminders that one look fires; the rest is due at once again.
+const FIRED_AT_ONCE: i64 = 100;
+
+/// Fires reminders and sends pushes. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Pushes {
+    pub(crate) shared: Shared,
+    pub(crate) sender: Sender,
+    pub(crate) render: Arc<dyn Render>,
+}
+
+impl Outbound for Pushes {
+    type Claimed = ClaimedPush;
+
+    const NAME: &'static str = "pushes";
+
+    fn of(push: &ClaimedPush) -> (&UserId, &str) {
+        (&push.user_id, &push.delivery_id)
+    }
+
+    fn span(push: &ClaimedPush) -> Span {
+        traces::push(push)
+    }
+
+    async fn claim(&self, limit: i64, load: SenderLoad) -> Result<Vec<ClaimedPush>, Error> {
+        let (ledger, policy) = (&self.shared.ledger, &self.shared.settings.pushes);
+        ledger.db().in_time(ledger.outbox().fire_reminders(FIRED_AT_ONCE)).await?;
+        let claims = ledger.db().in_time(ledger.outbox().claim_pushes(limit, policy, Some(load))).await?;
+        self.shared.metrics.count_pushes(outcome::GIVEN_UP, claims.given_up);
+        Ok(claims.claimed)
+    }
+
+    async fn send(
+        &self,
+        push: &ClaimedPush,
+        wait: &ReceiverWait,
+    ) -> Result<Option<DeliveryOutcome>, Unanswered> {
+        let body = self.render.push(push);
+        Ok(Some(match request(push, body, self.shared.settings.vapid.as_ref()) {
+            Ok((url, headers, body)) => {
+                let answer = self.sender.post(push.user_id.as_str(), &url, headers, body, push.now);
+                outcome_of(&push.kind, wait.or_timeout(answer).await, &self.shared.chance)
+            }
+            Err(error) => DeliveryOutcome::Final { status: None, error },
+        }))
+    }
+
+    async fn finish(&self, push: &ClaimedPush, outcome: DeliveryOutcome) -> Result<bool, Error> {
+        let (ledger, policy) = (&self.shared.ledger, &self.shared.settings.pushes);
+        ledger.db().in_time(ledger.outbox().finish_push(push, outcome, policy)).await
+    }
+
+    fn tries<'a>(&'a self, push: &ClaimedPush) -> (i32, &'a [Duration]) {
+        (push.try_number, &self.shared.settings.pushes.schedule)
+    }
+
+    fn report(&self, push: &ClaimedPush, counted: &'static str) {
+        self.shared.metrics.count_pushes(counted, 1);
+        tracing::info!(
+            delivery_id = push.delivery_id,
+            subscription_id = push.subscription_id,
+            try_number = push.try_number,
+            outcome = counted,
+            "pushed"
+        );
+    }
+
+    async fn next_in(&self) -> Result<Option<Duration>, Error> {
+        let (ledger, policy) = (&self.shared.ledger, &self.shared.settings.pushes);
+        ledger.db().in_time(ledger.outbox().next_push_in(policy)).await
+    }
+
+    async fn written(&self) {
+        self.shared.ledger.db().waker().pushes_waiting().await;
+    }
+}
+
+fn outcome_of(kind: &SubscriptionKind, answer: Answer, chance: &Chance) -> DeliveryOutcome {
+    match (kind, answer) {
+        // RFC 8030, 7.3: a push service knows no such subscription any more.
+        (SubscriptionKind::WebPush { .. }, Answer::Status { code: 404, .. }) => DeliveryOutcome::Gone,
+        (_, answer) => outcome::of(answer, chance),
+    }
+}
+
 type Headers = Vec<(String, String)>;
 
 /// How long a push service keeps a reminder for a browser that is not there: a day, after which it is history.
@@ -25,7 +120,7 @@ fn topic(pushed: &Pushed) -> String {
 ///
 /// # Errors
 /// A bounded code, when no later try can mend what is wrong.
-pub(super) fn of(
+fn request(
     push: &ClaimedPush,
     body: Vec<u8>,
     vapid: Option<&Vapid>,
@@ -96,7 +191,7 @@ mod tests {
 
     #[test]
     fn push_to_a_webhook_has_the_text_and_a_stable_id() {
-        let (_, headers, body) = of(&push(SubscriptionKind::Webhook), b"{}".to_vec(), None).unwrap();
+        let (_, headers, body) = request(&push(SubscriptionKind::Webhook), b"{}".to_vec(), None).unwrap();
         assert_eq!(body, b"{}");
         assert_eq!(names(&headers), ["content-type", "idempotency-key", "webhook-id", "user-agent"]);
     }
@@ -105,7 +200,7 @@ mod tests {
     fn push_to_a_browser_is_encrypted() {
         let private = SecretString::from("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw");
         let vapid = Vapid::new(&private, "mailto:ops@example.com").unwrap();
-        let (_, headers, body) = of(&push(browser()), b"secret words".to_vec(), Some(&vapid)).unwrap();
+        let (_, headers, body) = request(&push(browser()), b"secret words".to_vec(), Some(&vapid)).unwrap();
         assert!(!body.windows(6).any(|part| part == b"secret"));
         let topic = headers.iter().find(|(name, _)| name == "topic").unwrap();
         assert_eq!(topic.1, "019b1c809f3e7c2d8a445d1f00aa00bb");
@@ -114,6 +209,6 @@ mod tests {
 
     #[test]
     fn push_to_a_browser_needs_a_vapid_key() {
-        assert_eq!(of(&push(browser()), Vec::new(), None).err(), Some("unconfigured"));
+        assert_eq!(request(&push(browser()), Vec::new(), None).err(), Some("unconfigured"));
     }
 }
