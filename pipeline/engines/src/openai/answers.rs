@@ -11,6 +11,10 @@ use stages::{EventDraft, ItemDraft, MemoryDraft, Structure, Survey, Verdict};
 
 use super::{schema, when};
 
+/// Tasks, memories or events of an answer, and lines that one of them rests on: more is no reading of a talk, and each is
+/// compared with others.
+const MOST: usize = 1_000;
+
 /// The length of an event without a stated one.
 const DEFAULT_MINUTES: i32 = 30;
 
@@ -85,7 +89,7 @@ impl Description {
             overview: self.overview,
             category: category(&self.category),
             emoji: self.emoji,
-            events: self.events.into_iter().filter_map(|event| event.draft(talk)).collect(),
+            events: self.events.into_iter().take(MOST).filter_map(|event| event.draft(talk)).collect(),
             folder_id: folder_id(self.folder, folders),
         }
     }
@@ -151,7 +155,7 @@ struct Task {
 
 impl Tasks {
     pub(super) fn drafts(self, talk: &Talk) -> Vec<ItemDraft> {
-        self.tasks.into_iter().map(|task| task.draft(talk)).collect()
+        self.tasks.into_iter().take(MOST).map(|task| task.draft(talk)).collect()
     }
 }
 
@@ -191,12 +195,12 @@ impl MemoryList {
                 .unwrap_or(MemoryCategory::Other),
             evidence: Some(evidence(fact.lines)),
         };
-        self.memories.into_iter().map(draft).collect()
+        self.memories.into_iter().take(MOST).map(draft).collect()
     }
 }
 
 fn evidence(lines: Vec<i64>) -> Vec<u32> {
-    lines.into_iter().filter_map(|line| u32::try_from(line).ok()).collect()
+    lines.into_iter().take(MOST).filter_map(|line| u32::try_from(line).ok()).collect()
 }
 
 /// The answers of a survey, in the shape that is asked for.
