@@ -39,8 +39,8 @@ struct Picture {
 pub(super) struct Whole {
     pub(super) id: String,
     pub(super) base64: String,
-    /// Its memory, until it is stored.
-    pub(super) held: Reservation,
+    /// Its memory.
+    _until_stored: Reservation,
 }
 
 /// A part that does not fit, or an invalid picture.
@@ -90,7 +90,7 @@ impl Pictures {
         let base64: String = parts.into_iter().flatten().collect();
         let bytes = BASE64_STANDARD.decode(&base64).map_err(|_| Unusable)?;
         let is_picture = bytes.starts_with(b"\xff\xd8\xff") || bytes.starts_with(b"\x89PNG\r\n\x1a\n");
-        if is_picture { Ok(Some(Whole { id, base64, held })) } else { Err(Unusable) }
+        if is_picture { Ok(Some(Whole { id, base64, _until_stored: held })) } else { Err(Unusable) }
     }
 }
 
