@@ -152,7 +152,11 @@ mod tests {
         let mut first = pictures(4_000, "ann");
         let (mut second, mut others) = (beside(&first, "ann"), beside(&first, "bob"));
         assert_eq!(part(&mut first, 0, 2, &data), Ok(None));
-        assert_eq!(part(&mut second, 0, 2, &data), Err(Unusable), "1,200 bytes are more than a quarter of it");
+        assert_eq!(
+            part(&mut second, 0, 2, &data),
+            Err(Unusable),
+            "1,200 bytes are more than a quarter of it"
+        );
         assert_eq!(part(&mut others, 0, 2, &data), Ok(None), "another user has a quarter, too");
         assert_eq!(part(&mut first, 1, 2, &data), Err(Unusable));
         assert_eq!(part(&mut second, 0, 2, &data), Ok(None), "what was dropped was given back");

@@ -110,7 +110,8 @@ pub(crate) fn fit(text: &str) -> String {
         }
         None => text,
     };
-    let clean: String = looked_at.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
+    let clean: String =
+        looked_at.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
     let visible: String = clean.chars().filter(|letter| !is_hidden(*letter)).collect();
     let words: Vec<&str> = visible.split_whitespace().collect();
     let mut masked: Vec<String> = Vec::with_capacity(words.len());

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use reqwest::{Client, ClientBuilder};
 use reqwest::redirect::Policy;
+use reqwest::{Client, ClientBuilder};
 use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
 
