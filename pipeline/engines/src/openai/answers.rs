@@ -14,6 +14,7 @@ use super::{schema, when};
 /// Tasks, memories or events of an answer, and lines that one of them rests on: more is no reading of a talk, and each is
 /// compared with others.
 const MOST: usize = 1_000;
+const MOST_LINES: usize = 50;
 
 /// The length of an event without a stated one.
 const DEFAULT_MINUTES: i32 = 30;
@@ -200,7 +201,7 @@ impl MemoryList {
 }
 
 fn evidence(lines: Vec<i64>) -> Vec<u32> {
-    lines.into_iter().take(MOST).filter_map(|line| u32::try_from(line).ok()).collect()
+    lines.into_iter().take(MOST_LINES).filter_map(|line| u32::try_from(line).ok()).collect()
 }
 
 /// The answers of a survey, in the shape that is asked for.
