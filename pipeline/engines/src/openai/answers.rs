@@ -246,3 +246,32 @@ pub(super) fn events_of(parts: &[Structure]) -> Vec<EventDraft> {
 pub(super) struct Text {
     pub(super) content: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn answer_of_more_than_a_reading_of_a_talk_is_read_to_a_limit() {
+        let talk = Talk {
+            lines: vec![],
+            started_at: chrono::DateTime::from_timestamp(1_800_000_000, 0).unwrap_or_default(),
+            time_zone: chrono_tz::UTC,
+            language: "en".to_owned(),
+            user_name: None,
+            background: records::Background::default(),
+        };
+        let task = json!({ "description": "Order tiles", "lines": vec![1; 60] });
+        let fact = json!({ "content": "Anna likes tiles" });
+        let answer = json!({ "tasks": vec![task; 1_200], "memories": vec![fact; 1_200] });
+        let read = survey(answer.as_object().cloned().unwrap_or_default(), &talk, &[]);
+        let items = read.items.unwrap_or_default();
+        let lines = items.first().and_then(|item| item.evidence.as_ref()).map(Vec::len);
+        assert_eq!(
+            (items.len(), lines, read.memories.map(|memories| memories.len())),
+            (1_000, Some(50), Some(1_000))
+        );
+    }
+}
