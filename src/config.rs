@@ -139,7 +139,7 @@ pub(crate) struct Config {
     /// Jobs of a user that may wait or run, unless set for the user; 429 beyond; 0 is no limit.
     #[arg(long, env = "LISTEN_USER_WAITING_JOBS", default_value_t = 20_000, value_name = "N")]
     pub(crate) user_waiting_jobs: u32,
-    /// Memory for request bodies and unsent answers over 16 KiB, a quarter of it for one user; 503 beyond.
+    /// Memory for request bodies and unsent answers over 16 KiB and pictures of live sockets, a quarter of it for one user; 503 beyond.
     #[arg(long, env = "LISTEN_MEMORY_BUDGET", default_value = "256MiB", value_name = "SIZE")]
     pub(crate) memory_budget: Size,
     /// Concurrent connections to the public address; fewer if the process may not open as many files.

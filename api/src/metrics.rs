@@ -48,7 +48,7 @@ impl Metrics {
         )?;
         let held_bytes = IntGauge::new(
             "listen_http_held_bytes",
-            "Bytes that request bodies and unsent answers hold of LISTEN_MEMORY_BUDGET.",
+            "Bytes that request bodies, unsent answers and pictures of live sockets hold of LISTEN_MEMORY_BUDGET.",
         )?;
         let over_budget = IntCounterVec::new(
             Opts::new(

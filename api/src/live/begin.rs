@@ -94,6 +94,7 @@ impl Actor {
             opens,
         };
         seat.disown();
+        let pictures = Pictures::new(&state.budget, &caller.user);
         let mut actor = Self {
             state,
             operator: Arc::new(operator),
@@ -108,7 +109,7 @@ impl Actor {
             ear: None,
             taken,
             engine: (can.audio && !audio_refused, engine.name()),
-            pictures: Pictures::default(),
+            pictures,
             speakers: HashMap::new(),
             todo: VecDeque::new(),
             outbox: VecDeque::new(),

@@ -11,6 +11,7 @@ use secrecy::SecretString;
 use store::{Appended, LiveLost, LiveUsage, NewLive, PhotoRefusal, SegmentIds};
 use tracing::Instrument;
 
+use super::pictures::Whole;
 use crate::{
     ByokRuns, Error,
     completion::run_to_completion,
@@ -185,15 +186,13 @@ impl Operator {
     pub(super) async fn picture(
         self: Arc<Self>,
         Current { id, epoch }: Current,
-        photo: String,
-        base64: String,
+        photo: Arc<Whole>,
     ) -> Option<Result<(), PhotoRefusal>> {
-        let photo = Arc::new((photo, base64));
         patiently(move || {
             let (operator, id, photo) = (Arc::clone(&self), id.clone(), Arc::clone(&photo));
             async move {
                 let (ledger, user) = (&operator.ledger, &operator.user);
-                Ok(ledger.store().add_live_photo(user, &id, epoch, (&photo.0, &photo.1)).await?)
+                Ok(ledger.store().add_live_photo(user, &id, epoch, (&photo.id, &photo.base64)).await?)
             }
         })
         .await

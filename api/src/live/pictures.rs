@@ -1,8 +1,14 @@
 //! Pictures that come in parts (`image_chunk`).
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
+use records::UserId;
+
+use crate::state::{Budget, Reservation};
 
 /// Parts of a picture.
 const MOST_PARTS: usize = 50;
@@ -13,14 +19,28 @@ const MOST_UNDER_WAY: usize = 3;
 /// How long the parts of a picture may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The pictures of a session of which parts are missing.
-#[derive(Default)]
-pub(super) struct Pictures(Vec<Picture>);
+/// The pictures of a session of which parts are missing. They count in the memory that their user may hold in the process: one
+/// who has many sessions holds no more.
+pub(super) struct Pictures {
+    under_way: Vec<Picture>,
+    budget: Arc<Budget>,
+    user: UserId,
+}
 
 struct Picture {
     id: String,
     parts: Vec<Option<String>>,
     since: Instant,
+    held: Reservation,
+}
+
+/// A picture that has come whole, in base64.
+#[derive(Debug)]
+pub(super) struct Whole {
+    pub(super) id: String,
+    pub(super) base64: String,
+    /// Its memory.
+    _until_stored: Reservation,
 }
 
 /// A part that does not fit, or an invalid picture.
@@ -28,7 +48,11 @@ struct Picture {
 pub(super) struct Unusable;
 
 impl Pictures {
-    /// Takes a part; the whole picture, in base64, when it was the last one that was missing.
+    pub(super) fn new(budget: &Arc<Budget>, user: &UserId) -> Self {
+        Self { under_way: Vec::new(), budget: Arc::clone(budget), user: user.clone() }
+    }
+
+    /// Takes a part; the whole picture when it was the last one that was missing.
     ///
     /// # Errors
     /// [`Unusable`]: what came of that picture so far is forgotten.
@@ -37,46 +61,54 @@ impl Pictures {
         (id, index, total): (String, usize, usize),
         data: String,
         now: Instant,
-    ) -> Result<Option<(String, String)>, Unusable> {
-        self.0.retain(|picture| now.saturating_duration_since(picture.since) < PATIENCE);
-        let place = self.0.iter().position(|picture| picture.id == id);
-        let place = match place {
-            Some(place) => place,
-            None if total > MOST_PARTS || self.0.len() >= MOST_UNDER_WAY => return Err(Unusable),
+    ) -> Result<Option<Whole>, Unusable> {
+        self.under_way.retain(|picture| now.saturating_duration_since(picture.since) < PATIENCE);
+        let place = self.under_way.iter().position(|picture| picture.id == id);
+        let mut picture = match place {
+            Some(place) => self.under_way.remove(place),
+            None if total > MOST_PARTS || self.under_way.len() >= MOST_UNDER_WAY => return Err(Unusable),
             None => {
-                self.0.push(Picture { id, parts: vec![None; total], since: now });
-                self.0.len() - 1
+                let held = Reservation::none(&self.budget, &self.user);
+                Picture { id, parts: vec![None; total], since: now, held }
             }
         };
-        let Some(picture) = self.0.get_mut(place) else { return Err(Unusable) };
         let fits = picture.parts.len() == total;
         match picture.parts.get_mut(index) {
             Some(part) if fits => *part = Some(data),
-            _ => {
-                self.0.remove(place);
-                return Err(Unusable);
-            }
+            _ => return Err(Unusable),
         }
-        let held: usize = picture.parts.iter().flatten().map(String::len).sum();
-        let is_whole = picture.parts.iter().all(Option::is_some);
-        if held > MOST_BYTES.div_ceil(3) * 4 {
-            self.0.remove(place);
+        let bytes = picture.parts.iter().flatten().map(String::len).sum();
+        if bytes > MOST_BYTES.div_ceil(3) * 4 {
             return Err(Unusable);
         }
-        if !is_whole {
+        picture.held.resize(bytes).map_err(|_| Unusable)?;
+        if picture.parts.iter().any(Option::is_none) {
+            self.under_way.push(picture);
             return Ok(None);
         }
-        let Picture { id, parts, .. } = self.0.remove(place);
+        let Picture { id, parts, held, .. } = picture;
         let base64: String = parts.into_iter().flatten().collect();
         let bytes = BASE64_STANDARD.decode(&base64).map_err(|_| Unusable)?;
         let is_picture = bytes.starts_with(b"\xff\xd8\xff") || bytes.starts_with(b"\x89PNG\r\n\x1a\n");
-        if is_picture { Ok(Some((id, base64))) } else { Err(Unusable) }
+        if is_picture { Ok(Some(Whole { id, base64, _until_stored: held })) } else { Err(Unusable) }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
     use super::*;
+
+    fn pictures(budget: usize, user: &str) -> Pictures {
+        let gauge = prometheus::IntGauge::new("held", "Held.").unwrap();
+        Pictures::new(&Budget::new(budget, gauge), &UserId::new(user))
+    }
+
+    /// Beside others of the same process.
+    fn beside(other: &Pictures, user: &str) -> Pictures {
+        Pictures::new(&other.budget, &UserId::new(user))
+    }
 
     fn part(
         pictures: &mut Pictures,
@@ -84,23 +116,24 @@ mod tests {
         total: usize,
         data: &str,
     ) -> Result<Option<(String, String)>, Unusable> {
-        pictures.take(("p".to_owned(), index, total), data.to_owned(), Instant::now())
+        let taken = pictures.take(("p".to_owned(), index, total), data.to_owned(), Instant::now());
+        taken.map(|whole| whole.map(|whole| (whole.id, whole.base64)))
     }
 
     #[test]
     fn picture_chunks_are_assembled_in_any_order() {
         let base64 = BASE64_STANDARD.encode(b"\x89PNG\r\n\x1a\nrest of it");
         let (one, two) = base64.split_at(7);
-        let mut pictures = Pictures::default();
+        let mut pictures = pictures(4_000, "ann");
         assert_eq!(part(&mut pictures, 1, 2, two), Ok(None));
         assert_eq!(part(&mut pictures, 1, 2, two), Ok(None), "a repeat changes nothing");
         assert_eq!(part(&mut pictures, 0, 2, one), Ok(Some(("p".to_owned(), base64))));
-        assert!(pictures.0.is_empty());
+        assert!(pictures.under_way.is_empty());
     }
 
     #[test]
     fn invalid_oversized_and_stalled_pictures_are_dropped() {
-        let mut pictures = Pictures::default();
+        let mut pictures = pictures(100_000_000, "ann");
         assert_eq!(part(&mut pictures, 0, 1, &BASE64_STANDARD.encode("GIF89a")), Err(Unusable));
         assert_eq!(part(&mut pictures, 0, 1, "no base64!"), Err(Unusable));
         assert_eq!(part(&mut pictures, 0, 51, "aGk="), Err(Unusable));
@@ -109,7 +142,30 @@ mod tests {
         assert_eq!(part(&mut pictures, 0, 2, &"A".repeat(2_800_000)), Err(Unusable));
         assert_eq!(part(&mut pictures, 0, 2, "aGk="), Ok(None));
         let later = Instant::now() + PATIENCE;
-        assert_eq!(pictures.take(("q".to_owned(), 0, 2), String::new(), later), Ok(None));
-        assert_eq!(pictures.0.len(), 1);
+        assert!(matches!(pictures.take(("q".to_owned(), 0, 2), String::new(), later), Ok(None)));
+        assert_eq!(pictures.under_way.len(), 1);
+    }
+
+    #[test]
+    fn parts_of_pictures_over_many_sockets_take_the_memory_of_one_user() {
+        let data = "A".repeat(600);
+        let mut first = pictures(4_000, "ann");
+        let (mut second, mut others) = (beside(&first, "ann"), beside(&first, "bob"));
+        assert_eq!(part(&mut first, 0, 2, &data), Ok(None));
+        assert_eq!(
+            part(&mut second, 0, 2, &data),
+            Err(Unusable),
+            "1,200 bytes are more than a quarter of it"
+        );
+        assert_eq!(part(&mut others, 0, 2, &data), Ok(None), "another user has a quarter, too");
+        assert_eq!(part(&mut first, 1, 2, &data), Err(Unusable));
+        assert_eq!(part(&mut second, 0, 2, &data), Ok(None), "what was dropped was given back");
+        let png = BASE64_STANDARD.encode(b"\x89PNG\r\n\x1a\nrest of it");
+        let whole = others.take(("q".to_owned(), 0, 1), png.clone(), Instant::now());
+        drop(others);
+        let held = |user: &UserId| first.budget.held(user);
+        assert_eq!(held(&UserId::new("bob")), png.len(), "a whole picture is counted until it is stored");
+        drop(whole);
+        assert_eq!(held(&UserId::new("bob")), 0);
     }
 }

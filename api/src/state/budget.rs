@@ -1,4 +1,5 @@
-//! Bounds the memory that request bodies and unsent answers take (`LISTEN_MEMORY_BUDGET`), in all and for one user.
+//! Bounds the memory that request bodies, unsent answers and pictures of live sockets take (`LISTEN_MEMORY_BUDGET`), in all and
+//! for one user.
 //!
 //! A body is reserved for as it arrives and until its request is done; the JSON values that are made of it while they are
 //! parsed; the transcripts of a page and the pictures of a conversation before they are loaded; an answer until its last byte is written to the socket or its
@@ -55,8 +56,14 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    pub(super) fn new(bytes: usize, gauge: IntGauge) -> Arc<Self> {
+    pub(crate) fn new(bytes: usize, gauge: IntGauge) -> Arc<Self> {
         Arc::new(Self { bytes, held: Mutex::default(), gauge })
+    }
+
+    /// What a user holds.
+    #[cfg(test)]
+    pub(crate) fn held(&self, user: &UserId) -> usize {
+        self.held.lock().get(user).copied().unwrap_or(0)
     }
 
     /// Makes the reservation `from` one of `to` bytes; refuses to grow it past a limit unless `force`d.
@@ -92,7 +99,7 @@ pub(crate) struct Reservation {
 }
 
 impl Reservation {
-    fn none(budget: &Arc<Budget>, user: &UserId) -> Self {
+    pub(crate) fn none(budget: &Arc<Budget>, user: &UserId) -> Self {
         Self { budget: Arc::clone(budget), user: user.clone(), bytes: 0 }
     }
 

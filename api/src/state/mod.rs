@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use ledger::{Ledger, Shards};
 
-pub(crate) use budget::{Account, Refused, Reservation};
+pub(crate) use budget::{Account, Budget, Refused, Reservation};
 pub(crate) use directory::Directory;
 pub(crate) use patterns::{Patterns, Wait};
 pub(crate) use rate::RateLimitHeaders;
@@ -38,7 +38,7 @@ pub(crate) struct AppState {
     pub(crate) settings: Arc<Settings>,
     pub(crate) metrics: Metrics,
     pub(crate) rate: Arc<rate::Limiter>,
-    pub(crate) budget: Arc<budget::Budget>,
+    pub(crate) budget: Arc<Budget>,
     pub(crate) searches: Arc<Searches>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) patterns: Arc<Patterns>,
@@ -60,7 +60,7 @@ impl AppState {
             directory: Directory::new(shards),
             check_url,
             rate: Arc::new(rate::Limiter::per_minute(settings.rate_per_minute)),
-            budget: budget::Budget::new(settings.memory_budget, metrics.held_bytes.clone()),
+            budget: Budget::new(settings.memory_budget, metrics.held_bytes.clone()),
             searches: Arc::default(),
             patterns: Arc::new(patterns),
             settings: Arc::new(settings),

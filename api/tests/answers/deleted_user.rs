@@ -53,3 +53,17 @@ async fn create_for_a_user_who_is_being_deleted_is_401() {
     let answer = bench.database.overtaken_by(mark, create).await;
     assert_eq!(answer.status, 401, "{answer:?}");
 }
+
+#[tokio::test]
+async fn app_whose_user_is_deleted_the_moment_it_is_stored_is_answered_as_it_was_made() {
+    let bench = Bench::new().await;
+    let deletes_its_user = "create function delete_owner() returns trigger language plpgsql as \
+         'begin delete from users where user_id = new.user_id; return null; end'; \
+         create constraint trigger deletes_owner after insert on apps deferrable initially deferred \
+         for each row execute function delete_owner()";
+    bench.run(deletes_its_user).await;
+    let answer = bench.post("/v1/apps", json!({ "name": "Tasks" })).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(answer.body["name"], "Tasks");
+    assert_eq!(bench.get("/v1/apps").await.status, 401, "with its user");
+}

@@ -68,6 +68,13 @@ impl Passed {
         self.users.union(&self.had_turn).map(String::as_str).collect()
     }
 
+    /// Whether a receiver is looked past, itself or with its user.
+    pub(crate) fn has(&self, (user, receiver): (&str, &str)) -> bool {
+        self.users.contains(user)
+            || self.had_turn.contains(user)
+            || self.receivers.contains(&(user.to_owned(), receiver.to_owned()))
+    }
+
     pub(crate) fn add(&mut self, (user, receiver): (&str, &str)) {
         self.receivers.insert((user.to_owned(), receiver.to_owned()));
     }

@@ -18,7 +18,10 @@ mod subscriptions;
 mod tasks;
 mod tries;
 
+use std::sync::Arc;
+
 use db::Db;
+use parking_lot::Mutex;
 
 pub use audio_webhooks::{AudioOutcome, AudioReceiver, AudioWebhook, NewAudioWebhook};
 pub use chat::{AppMessage, MESSAGES_PER_HOUR, Notified, SentThisHour};
@@ -38,10 +41,12 @@ pub use tries::DeliveryOutcome;
 #[derive(Clone)]
 pub struct Outbox {
     db: Db,
+    /// The user and the endpoint whose turn was last in a claim that went from endpoint to endpoint; empty at first.
+    turn: Arc<Mutex<(String, String)>>,
 }
 
 impl Outbox {
     pub fn new(db: Db) -> Self {
-        Self { db }
+        Self { db, turn: Arc::default() }
     }
 }

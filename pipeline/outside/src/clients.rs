@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use reqwest::Client;
 use reqwest::redirect::Policy;
+use reqwest::{Client, ClientBuilder};
 use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -16,6 +16,10 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 const IDLE_PER_HOST: usize = 2;
 /// And no longer: who names ever new hosts would have all open files of the process.
 const IDLE_FOR: Duration = Duration::from_secs(5);
+/// How long an HTTP/2 connection with calls is quiet before its server is asked for a sign of life, and how long that may take:
+/// together as long as a webhook is waited for. A connection that is dead would be used for the next call, and the next.
+const QUIET: Duration = Duration::from_secs(5);
+const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 
 /// The client could not be built; the process has no TLS provider or no root certificates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,20 +38,9 @@ impl Clients {
     /// Clients whose calls end after `timeout`, where there is one.
     pub(crate) fn new(guard: &Guard, timeout: Option<Duration>) -> Result<Self, CannotSend> {
         let client = |reach| {
-            let resolver = GuardedResolver { guard: guard.clone(), reach };
-            let builder = Client::builder()
-                .dns_resolver(resolver)
-                .redirect(Policy::none())
-                .no_proxy()
-                .referer(false)
-                .user_agent(concat!("listen/", env!("CARGO_PKG_VERSION")))
-                .connect_timeout(CONNECT_TIMEOUT)
-                .pool_max_idle_per_host(IDLE_PER_HOST)
-                .pool_idle_timeout(IDLE_FOR)
-                .https_only(reach == Reach::Https);
             let builder = match timeout {
-                Some(timeout) => builder.timeout(timeout),
-                None => builder,
+                Some(timeout) => builder(guard, reach).timeout(timeout),
+                None => builder(guard, reach),
             };
             builder.build().map_err(|_| CannotSend)
         };
@@ -77,5 +70,47 @@ impl Clients {
             Reach::Http => &self.http,
             Reach::Https => &self.https,
         }
+    }
+}
+
+fn builder(guard: &Guard, reach: Reach) -> ClientBuilder {
+    Client::builder()
+        .dns_resolver(GuardedResolver { guard: guard.clone(), reach })
+        .redirect(Policy::none())
+        .no_proxy()
+        .referer(false)
+        .user_agent(concat!("listen/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT_TIMEOUT)
+        .pool_max_idle_per_host(IDLE_PER_HOST)
+        .pool_idle_timeout(IDLE_FOR)
+        .http2_keep_alive_interval(QUIET)
+        .http2_keep_alive_timeout(SIGN_OF_LIFE)
+        .https_only(reach == Reach::Https)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set itself up must fail")]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn http2_connection_to_a_receiver_that_fell_silent_is_given_up() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap()]);
+        let client = builder(&guard, Reach::Http).http2_prior_knowledge().build().unwrap();
+        let unanswered = tokio::spawn(client.post(url).send());
+        let (mut silent, _) = listener.accept().await.unwrap();
+        let mut preface = [0; 24];
+        silent.read_exact(&mut preface).await.unwrap();
+        // Its settings, and that it has the client's; then nothing more.
+        silent.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0]).await.unwrap();
+        tokio::time::pause();
+        let given_up = tokio::time::timeout(QUIET + SIGN_OF_LIFE + Duration::from_secs(1), unanswered).await;
+        assert!(given_up.expect("the call waits for a server that is silent").unwrap().is_err());
     }
 }

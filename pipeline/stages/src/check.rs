@@ -27,6 +27,8 @@ const TEXT: usize = 8_000;
 const PHOTO: usize = 1_000;
 const MOST_EVENTS: usize = 20;
 const MOST_ITEMS: usize = 50;
+/// Of which the stage keeps the first that are new.
+const MOST_MEMORIES: usize = 50;
 const DEFAULT_EMOJI: &str = "🧠";
 const DEFAULT_MINUTES: i32 = 30;
 const LONGEST_MINUTES: i32 = 24 * 60;
@@ -119,7 +121,7 @@ pub(crate) fn memories(drafts: Vec<MemoryDraft>, talk: &Talk) -> Vec<MemoryDraft
             && grounds.bear(&content, draft.evidence.as_deref());
         is_fit.then_some(MemoryDraft { content, category: draft.category, evidence: None })
     });
-    checked.collect()
+    checked.take(MOST_MEMORIES).collect()
 }
 
 /// What an app wrote, as plain text.

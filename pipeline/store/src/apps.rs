@@ -6,6 +6,7 @@
 use db::{Error, secrets::Context};
 use records::{Timestamp, UserId};
 use secrecy::SecretString;
+use sqlx::PgExecutor;
 
 use crate::Store;
 
@@ -126,30 +127,12 @@ pub struct InstalledApp {
 impl Store {
     /// Apps that `user` sees: their own and public ones, newest first.
     pub async fn apps(&self, user: &UserId, filter: &AppFilter) -> Result<Vec<App>, Error> {
-        self.list_apps(user, None, filter).await
+        Ok(list_apps(self.db.pool(), user, None, filter).await?)
     }
 
     /// One app, if `user` sees it.
     pub async fn app(&self, user: &UserId, id: &str) -> Result<Option<App>, Error> {
-        let one = AppFilter { limit: 1, ..AppFilter::default() };
-        Ok(self.list_apps(user, Some(id), &one).await?.pop())
-    }
-
-    async fn list_apps(
-        &self,
-        user: &UserId,
-        id: Option<&str>,
-        filter: &AppFilter,
-    ) -> Result<Vec<App>, Error> {
-        Ok(sqlx::query_as(include_str!("../sql/apps/list.sql"))
-            .bind(user.as_str())
-            .bind(id)
-            .bind(filter.installed)
-            .bind(filter.mine)
-            .bind(filter.limit)
-            .bind(filter.offset)
-            .fetch_all(self.db.pool())
-            .await?)
+        Ok(one_app(self.db.pool(), user, id).await?)
     }
 
     /// The apps that a user installed and may use, in the order in which they were installed.
@@ -181,6 +164,28 @@ impl Store {
             .await?;
         Ok(())
     }
+}
+
+async fn one_app(db: impl PgExecutor<'_>, user: &UserId, id: &str) -> Result<Option<App>, sqlx::Error> {
+    let one = AppFilter { limit: 1, ..AppFilter::default() };
+    Ok(list_apps(db, user, Some(id), &one).await?.pop())
+}
+
+async fn list_apps(
+    db: impl PgExecutor<'_>,
+    user: &UserId,
+    id: Option<&str>,
+    filter: &AppFilter,
+) -> Result<Vec<App>, sqlx::Error> {
+    sqlx::query_as(include_str!("../sql/apps/list.sql"))
+        .bind(user.as_str())
+        .bind(id)
+        .bind(filter.installed)
+        .bind(filter.mine)
+        .bind(filter.limit)
+        .bind(filter.offset)
+        .fetch_all(db)
+        .await
 }
 
 #[derive(sqlx::FromRow)]

@@ -17,6 +17,7 @@ use super::{
     super::{
         LARGEST_FRAME,
         operate::{Current, Operator},
+        pictures::Whole,
     },
     Actor, BUSY,
 };
@@ -43,7 +44,7 @@ pub(super) enum Done {
 /// Work outside of the machine's operations, one after the other.
 pub(crate) enum Todo {
     /// Store a picture.
-    Picture { id: String, base64: String },
+    Picture(Arc<Whole>),
     /// Note who a speaker is.
     Assign(AssignedSpeaker),
 }
@@ -129,9 +130,9 @@ impl Actor {
                 count("image_chunk");
                 let now = Instant::now().into_std();
                 match self.pictures.take((id, index, total), data, now) {
-                    Ok(Some((id, base64))) => {
-                        self.send(&ServerFrame::PhotoProcessing(id.clone()));
-                        self.todo.push_back(Todo::Picture { id, base64 });
+                    Ok(Some(whole)) => {
+                        self.send(&ServerFrame::PhotoProcessing(whole.id.clone()));
+                        self.todo.push_back(Todo::Picture(Arc::new(whole)));
                     }
                     Ok(None) => {}
                     Err(_) => self.state.metrics.live.frame("malformed"),
@@ -273,12 +274,12 @@ fn label(speaker: u16) -> String {
 impl Todo {
     async fn carry(self, operator: Arc<Operator>, current: Current) -> Done {
         match self {
-            Self::Picture { id, base64 } => {
+            Self::Picture(whole) => {
                 let conversation = current.id.clone();
-                match operator.picture(current, id.clone(), base64.clone()).await {
+                match operator.picture(current, Arc::clone(&whole)).await {
                     Some(Ok(())) => Done::Pictured(conversation.as_str().to_owned()),
                     Some(Err(PhotoRefusal::Lost(LiveLost::Ended))) => {
-                        Done::Again(Self::Picture { id, base64 }, conversation)
+                        Done::Again(Self::Picture(whole), conversation)
                     }
                     Some(Err(_)) | None => Done::Nothing,
                 }

@@ -11,6 +11,11 @@ use stages::{EventDraft, ItemDraft, MemoryDraft, Structure, Survey, Verdict};
 
 use super::{schema, when};
 
+/// Tasks, memories or events of an answer, and lines that one of them rests on: more is no reading of a talk, and each is
+/// compared with others.
+const MOST: usize = 1_000;
+const MOST_LINES: usize = 50;
+
 /// The length of an event without a stated one.
 const DEFAULT_MINUTES: i32 = 30;
 
@@ -85,7 +90,7 @@ impl Description {
             overview: self.overview,
             category: category(&self.category),
             emoji: self.emoji,
-            events: self.events.into_iter().filter_map(|event| event.draft(talk)).collect(),
+            events: self.events.into_iter().take(MOST).filter_map(|event| event.draft(talk)).collect(),
             folder_id: folder_id(self.folder, folders),
         }
     }
@@ -151,7 +156,7 @@ struct Task {
 
 impl Tasks {
     pub(super) fn drafts(self, talk: &Talk) -> Vec<ItemDraft> {
-        self.tasks.into_iter().map(|task| task.draft(talk)).collect()
+        self.tasks.into_iter().take(MOST).map(|task| task.draft(talk)).collect()
     }
 }
 
@@ -191,12 +196,12 @@ impl MemoryList {
                 .unwrap_or(MemoryCategory::Other),
             evidence: Some(evidence(fact.lines)),
         };
-        self.memories.into_iter().map(draft).collect()
+        self.memories.into_iter().take(MOST).map(draft).collect()
     }
 }
 
 fn evidence(lines: Vec<i64>) -> Vec<u32> {
-    lines.into_iter().filter_map(|line| u32::try_from(line).ok()).collect()
+    lines.into_iter().take(MOST_LINES).filter_map(|line| u32::try_from(line).ok()).collect()
 }
 
 /// The answers of a survey, in the shape that is asked for.
@@ -240,4 +245,33 @@ pub(super) fn events_of(parts: &[Structure]) -> Vec<EventDraft> {
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Text {
     pub(super) content: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn answer_of_more_than_a_reading_of_a_talk_is_read_to_a_limit() {
+        let talk = Talk {
+            lines: vec![],
+            started_at: chrono::DateTime::from_timestamp(1_800_000_000, 0).unwrap_or_default(),
+            time_zone: chrono_tz::UTC,
+            language: "en".to_owned(),
+            user_name: None,
+            background: records::Background::default(),
+        };
+        let task = json!({ "description": "Order tiles", "lines": vec![1; 60] });
+        let fact = json!({ "content": "Anna likes tiles" });
+        let answer = json!({ "tasks": vec![task; 1_200], "memories": vec![fact; 1_200] });
+        let read = survey(answer.as_object().cloned().unwrap_or_default(), &talk, &[]);
+        let items = read.items.unwrap_or_default();
+        let lines = items.first().and_then(|item| item.evidence.as_ref()).map(Vec::len);
+        assert_eq!(
+            (items.len(), lines, read.memories.map(|memories| memories.len())),
+            (1_000, Some(50), Some(1_000))
+        );
+    }
 }

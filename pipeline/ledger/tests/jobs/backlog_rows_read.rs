@@ -4,6 +4,7 @@ use chrono::TimeDelta;
 use job::Queue;
 use ledger::{Ledger, Settings};
 use operations::{JobFilter, Operations, Stepped};
+use outbox::DeliveryPolicy;
 
 use crate::{
     prepared_plans::reads,
@@ -281,6 +282,29 @@ async fn bulk_replay_step_does_not_read_the_whole_list() {
         let operations = Operations::new(ledger);
         let turn = operations.take_replay("p").await.unwrap().unwrap();
         assert_eq!(operations.step_replay(&turn).await.unwrap(), Stepped::Refused, "there is no such job");
+    })
+    .await;
+    assert_eq!(more, Vec::<String>::new());
+}
+
+/// 20,000 due deliveries of one user, older than that of another.
+const DELIVERIES: &str = "insert into webhook_endpoints (user_id, endpoint_id, url, events, format, secret) \
+    select user_id, 'w', 'https://example.com', '{conversation.completed}', 'full', 's' from users \
+    where user_id in ('u5', 'u7'); \
+    insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, occurred_at) \
+    select case when n = 20000 then 'u7' else 'u5' end, 'w', 'd' || n, 'conversation.completed', 'pending', \
+        now() - interval '1 day' + n * interval '1 second', now() from generate_series(0, 20000) n";
+
+#[tokio::test]
+async fn delivery_behind_another_users_backlog_is_claimed_without_reading_it() {
+    let world = seeded(&[USERS, DELIVERIES]).await;
+    let more = tables_read_beyond(&world, 10_000, async |ledger| {
+        let (mut users, policy) = (Vec::new(), DeliveryPolicy::default());
+        for _ in 0..2 {
+            let claims = ledger.outbox().claim_deliveries(8, &policy, None).await.unwrap();
+            users.extend(claims.claimed.into_iter().map(|claimed| claimed.user_id.to_string()));
+        }
+        assert_eq!(users, ["u5", "u5", "u5", "u5", "u7"]);
     })
     .await;
     assert_eq!(more, Vec::<String>::new());

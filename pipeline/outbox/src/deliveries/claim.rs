@@ -1,4 +1,5 @@
-//! The claim: due rows, dealt out fairly among endpoints, in one transaction that waits for no lock.
+//! The claim: due rows, dealt out fairly among endpoints, in one transaction that waits for no lock. What it reads does not grow
+//! with what is due.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -18,9 +19,22 @@ use super::{
 };
 use crate::{
     Outbox, SenderLoad,
-    fair::{PAGE_FACTOR, Passed, ROUNDS, deal},
+    fair::{Due, PAGE_FACTOR, Passed, ROUNDS, deal},
     tries::{GIVEN_UP_UNSENT, UNSENDABLE, sendable},
 };
+
+/// How many of the oldest due deliveries a round looks at, whose they ever are.
+const OLDEST: i64 = 1_000;
+/// How many endpoints a round looks at, at most twice, where the oldest deliveries are all of others that can take no more.
+const ENDPOINTS: i64 = 500;
+
+/// An endpoint's oldest delivery that is not finished.
+#[derive(sqlx::FromRow)]
+struct Waiting {
+    #[sqlx(flatten)]
+    delivery: DueRow,
+    is_due: bool,
+}
 
 /// A taken row with what its endpoint says.
 #[derive(sqlx::FromRow)]
@@ -51,7 +65,8 @@ impl Outbox {
     /// Each round reads a page of due rows, locks their endpoints (passing locked ones by: another process is
     /// claiming for them), and takes what these, and their users, may still have under way. An endpoint that can take no more is
     /// left out of the next round, and one that could take nothing before out of all, so its backlog hides no other
-    /// endpoint's deliveries. Users who had their turn are left out until nothing else is due.
+    /// endpoint's deliveries. Users who had their turn are left out until nothing else is due. Where the oldest deliveries are all of
+    /// those that are left out, a round goes from endpoint to endpoint instead.
     pub async fn claim_deliveries(
         &self,
         limit: i64,
@@ -75,16 +90,20 @@ impl Outbox {
             if wanted <= 0 {
                 break;
             }
+            let page = wanted.saturating_mul(PAGE_FACTOR);
             let (users, endpoints) = passed.receivers();
-            // Rows that are due, or whose sender died, of endpoints that were not skipped; oldest first, without locks.
-            let due: Vec<DueRow> = sqlx::query_as(include_str!("../../sql/deliveries/due.sql"))
+            let mut due: Vec<DueRow> = sqlx::query_as(include_str!("../../sql/deliveries/due.sql"))
                 .bind(now)
                 .bind(users)
                 .bind(endpoints)
-                .bind(wanted.saturating_mul(PAGE_FACTOR))
+                .bind(page)
                 .bind(passed.users())
+                .bind(OLDEST)
                 .fetch_all(&mut *transaction)
                 .await?;
+            if due.is_empty() {
+                due = self.due_by_endpoint(&mut transaction, page, &passed, now).await?;
+            }
             if due.is_empty() {
                 if passed.begin_next_turn() {
                     continue;
@@ -100,6 +119,49 @@ impl Outbox {
         }
         transaction.commit().await?;
         Ok(Claims { claimed, given_up })
+    }
+
+    /// The oldest due delivery of each of at most `page` endpoints that are not passed, in the order of their keys: they take turns.
+    async fn due_by_endpoint(
+        &self,
+        connection: &mut PgConnection,
+        page: i64,
+        passed: &Passed,
+        now: Timestamp,
+    ) -> Result<Vec<DueRow>, Error> {
+        let page = usize::try_from(page).unwrap_or(usize::MAX);
+        let mut due: Vec<DueRow> = Vec::new();
+        let begin = self.turn.lock().clone();
+        let mut last = begin.clone();
+        let beginning = Default::default();
+        // From the endpoint whose turn was last to the end of the keys, then once more from their beginning.
+        for (user, endpoint) in std::iter::once(&begin).chain((begin != beginning).then_some(&beginning)) {
+            let waiting: Vec<Waiting> =
+                sqlx::query_as(include_str!("../../sql/deliveries/waiting_endpoints.sql"))
+                    .bind(now)
+                    .bind(user)
+                    .bind(endpoint)
+                    .bind(ENDPOINTS)
+                    .bind(OLDEST)
+                    .fetch_all(&mut *connection)
+                    .await?;
+            // Those behind a full page have their turn in the next round, before the first ones have another.
+            let is_full = waiting.len() >= ENDPOINTS as usize;
+            for Waiting { delivery, is_due } in waiting {
+                if due.len() == page {
+                    break;
+                }
+                last = (delivery.user_id.clone(), delivery.endpoint_id.clone());
+                if is_due && !passed.has(delivery.receiver()) && !due.contains(&delivery) {
+                    due.push(delivery);
+                }
+            }
+            if is_full || due.len() == page {
+                break;
+            }
+        }
+        *self.turn.lock() = last;
+        Ok(due)
     }
 
     /// Keeps the rendered body, under the claim's epoch and within its time: a process that renders while the database does not answer may

@@ -10,7 +10,7 @@ use super::DeliveryPolicy;
 use crate::fair::{Due, Passed};
 
 /// A row that may be taken.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub(super) struct DueRow {
     pub(super) user_id: String,
     pub(super) endpoint_id: String,

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use crate::utterance::Utterance;
 use crate::{Draft, RATE, seconds};
 
-/// Speech has about 15 characters a second in any script; an answer with more than this was not heard.
+/// Speech has about 15 characters a second in any script; what an answer has beyond this was not heard.
 const MOST_CHARACTERS_A_SECOND: usize = 60;
 /// And this much more for the shortest utterances.
 const SOME_CHARACTERS: usize = 200;
@@ -93,6 +93,8 @@ impl Answer {
     /// The words of `utterance`. With two channels the channel is the speaker; else the server may know better.
     pub(super) fn said(self, utterance: &Utterance, channels: u8, prompt: &str) -> Said {
         let mut said = Said { drafts: Vec::new(), invented: false };
+        let heard = utterance.samples.len() / RATE as usize;
+        let mut room = SOME_CHARACTERS + heard * MOST_CHARACTERS_A_SECOND;
         let whole = self.parts.iter().all(|part| part.text.trim().is_empty());
         let parts = if whole { vec![Part::whole(self.text)] } else { self.parts };
         for part in parts {
@@ -100,10 +102,12 @@ impl Answer {
             if text.is_empty() {
                 continue;
             }
-            if part.is_silence() || is_invented(&text, utterance, prompt) {
+            let length = text.chars().count();
+            if part.is_silence() || length > room || is_invented(&text, utterance, prompt) {
                 said.invented = true;
                 continue;
             }
+            room -= length;
             let speaker = if channels > 1 { utterance.track } else { part.speaker() };
             let (start, end) = part.times(utterance);
             said.drafts.push(Draft { text, speaker, start, end });
@@ -144,10 +148,6 @@ impl Part {
 }
 
 fn is_invented(text: &str, utterance: &Utterance, prompt: &str) -> bool {
-    let heard = utterance.samples.len() / RATE as usize;
-    if text.chars().count() > SOME_CHARACTERS + heard * MOST_CHARACTERS_A_SECOND {
-        return true;
-    }
     let words = normalized(text);
     let echoes = |prompt: &str| !prompt.is_empty() && words == normalized(prompt);
     words.is_empty()

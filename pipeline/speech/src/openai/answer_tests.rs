@@ -104,3 +104,10 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn stt_answer_has_no_more_words_than_can_be_said_in_its_time() {
+    let parts: Vec<_> = (0..50_000).map(|_| json!({"text": "la"})).collect();
+    let said = said(&json!({ "segments": parts }));
+    assert_eq!((said.drafts.len(), said.invented), (220, true), "440 characters in 4 s");
+}

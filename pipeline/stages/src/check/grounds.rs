@@ -1,6 +1,6 @@
 //! Whether a claim rests on what was said.
 
-use std::collections::HashSet;
+use std::{cell::OnceCell, collections::HashSet};
 
 use records::Talk;
 use unicode_segmentation::UnicodeSegmentation;
@@ -8,14 +8,16 @@ use unicode_segmentation::UnicodeSegmentation;
 /// How many letters make two words forms of one, roughly: "tiles" and "tiled", "report" and "reports".
 const LETTERS: usize = 4;
 
-/// The lines of a talk as evidence.
+/// The lines of a talk as evidence. Each is read once, however many claims rest on it: a line may be as long as a talk.
 pub(super) struct Grounds<'a> {
     talk: &'a Talk,
+    /// The stems of each line and its speaker, once they were asked for.
+    said: Vec<OnceCell<HashSet<String>>>,
 }
 
 impl<'a> Grounds<'a> {
     pub(super) fn of(talk: &'a Talk) -> Self {
-        Self { talk }
+        Self { talk, said: vec![OnceCell::new(); talk.lines.len()] }
     }
 
     /// Whether `claim` is borne by `evidence`, line numbers from 1: one of them must exist, and it or one
@@ -26,12 +28,19 @@ impl<'a> Grounds<'a> {
         let near = |number: &u32| {
             let index = usize::try_from(*number).ok()?.checked_sub(1)?;
             self.talk.lines.get(index)?;
-            let from = index.saturating_sub(1);
-            Some(self.talk.lines.iter().skip(from).take(index + 2 - from))
+            Some(index.saturating_sub(1)..=index + 1)
         };
-        let lines = evidence.iter().filter_map(near).flatten();
-        let mut said = lines.flat_map(|line| [Some(line.text.as_str()), line.speaker.as_deref()]).flatten();
-        said.any(|words| !stems(words).is_disjoint(&claimed))
+        let mut lines = evidence.iter().filter_map(near).flatten();
+        lines.any(|index| self.said(index).is_some_and(|said| !said.is_disjoint(&claimed)))
+    }
+
+    fn said(&self, index: usize) -> Option<&HashSet<String>> {
+        let (line, said) = (self.talk.lines.get(index)?, self.said.get(index)?);
+        Some(said.get_or_init(|| {
+            let mut said = stems(&line.text);
+            said.extend(line.speaker.as_deref().map(stems).unwrap_or_default());
+            said
+        }))
     }
 }
 

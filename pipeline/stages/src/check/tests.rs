@@ -155,3 +155,28 @@ fn texts_respect_the_maximum_length_of_their_kind() {
     assert_eq!(letters(&memories(vec![memory], &talk())[0].content), LINE);
     assert_eq!(letters(&app(AppResult { app_id: "minutes".to_owned(), content: long }).content), TEXT);
 }
+
+#[test]
+fn claims_on_a_long_line_are_checked_in_the_time_of_its_length() {
+    let line = Line { speaker: None, is_user: true, text: "tiles ".repeat(200_000) };
+    let talk = Talk { lines: vec![line], ..talk() };
+    let item = |description: &str| ItemDraft {
+        description: description.to_owned(),
+        owner: None,
+        due_at: None,
+        evidence: Some(vec![1; 1_000]),
+    };
+    let mut drafts = vec![item("Buy a yacht"); 1_000];
+    drafts.push(item("Order tiles"));
+    assert_eq!(items(drafts, &talk).len(), 1);
+}
+
+#[test]
+fn memories_are_kept_up_to_the_limit() {
+    let memory = |n| MemoryDraft {
+        content: format!("Tom laid {n} tiles"),
+        category: MemoryCategory::Work,
+        evidence: None,
+    };
+    assert_eq!(memories((0..60).map(memory).collect(), &talk()).len(), 50);
+}

@@ -5,15 +5,18 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::markup::one_line;
 
+/// So many characters are looked at for each that may be kept: a text that is longer still, and nearly all markup, loses its end.
+const LOOKED_AT: usize = 20;
+
 /// Several lines of plain text, at most `max` characters.
 pub(super) fn text(raw: &str, max: usize) -> String {
-    let lines: Vec<String> = raw.lines().map(one_line).collect();
+    let lines: Vec<String> = beginning(raw, max).lines().map(one_line).collect();
     cut(lines.join("\n").trim(), max)
 }
 
 /// One line of plain text, at most `max` characters.
 pub(super) fn line(raw: &str, max: usize) -> String {
-    cut(&one_line(raw), max)
+    cut(&one_line(beginning(raw, max)), max)
 }
 
 /// A title: one line without quotes around it or a stop at its end.
@@ -22,7 +25,13 @@ pub(super) fn title(raw: &str, max: usize) -> String {
         let begun = text.trim_start_matches(['"', '“', '”', ' ']);
         begun.trim_end_matches(['"', '“', '”', ' ', '.', '。', '…']).to_owned()
     };
-    bare(&cut(&bare(&one_line(raw)), max))
+    bare(&cut(&bare(&one_line(beginning(raw, max))), max))
+}
+
+/// What is looked at of a text of which `max` characters may be kept: a model may write megabytes.
+fn beginning(raw: &str, max: usize) -> &str {
+    let end = raw.char_indices().nth(max * LOOKED_AT);
+    end.and_then(|(end, _)| raw.get(..end)).unwrap_or(raw)
 }
 
 /// The first `max` words.
@@ -110,6 +119,13 @@ mod tests {
         let long = title(&"word ".repeat(40), 80);
         assert!(long.chars().count() <= 80 && long.ends_with("word"), "{long}");
         assert_eq!(title(&"ü".repeat(200), 80).chars().count(), 80);
+    }
+
+    #[test]
+    fn text_of_megabytes_is_looked_at_as_far_as_it_may_be_kept() {
+        let markup = "<b>".repeat(2_000_000);
+        assert_eq!(title(&format!("Tiles {markup} for Tom"), 80), "Tiles");
+        assert_eq!(title(&format!("{}Tiles", "<b>".repeat(500)), 80), "Tiles", "1,500 characters of markup");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::{Postgres, postgres::PgArguments, query::Query};
 
-use super::{App, AppFields, KeptManifest};
+use super::{App, AppFields, KeptManifest, one_app};
 use crate::Store;
 
 /// How many apps a user may own.
@@ -78,8 +78,9 @@ impl Store {
             .bind(token.as_deref())
             .execute(&mut *transaction)
             .await?;
+        // Read before the commit: after it, its user's deletion may have taken it away.
+        let made = one_app(&mut *transaction, owner, &new.id).await?;
         transaction.commit().await?;
-        let made = self.app(owner, &new.id).await?;
         made.map(Ok).ok_or_else(|| Error::ImpossibleRow {
             table: "apps",
             id: new.id.clone(),

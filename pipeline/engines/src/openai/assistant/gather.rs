@@ -10,6 +10,11 @@ use serde_json::Value;
 
 use crate::openai::bill::Tokens;
 
+/// Calls in one answer: more than a turn makes.
+const MOST_CALLS: usize = 64;
+/// Bytes of a call's arguments: more than any tool takes. They are read again with each piece that names the call.
+const MOST_ARGUMENTS: usize = 64 * 1024;
+
 /// What a model wrote: a text, or calls, or both.
 pub(super) struct Message {
     pub(super) text: String,
@@ -79,10 +84,13 @@ pub(super) struct Gathered {
 impl Gathered {
     /// Takes bytes as they come.
     pub(super) fn take(&mut self, bytes: &[u8], say: &(dyn Fn(&str) + Send + Sync)) {
-        self.rest.extend_from_slice(bytes);
-        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.rest.drain(..=end).collect();
-            self.line(&String::from_utf8_lossy(&line), say);
+        // Each byte is looked at once, however they come: what is kept of a line has no end in it.
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.rest.extend_from_slice(line);
+            if line.ends_with(b"\n") {
+                let line = std::mem::take(&mut self.rest);
+                self.line(&String::from_utf8_lossy(&line), say);
+            }
         }
     }
 
@@ -147,7 +155,7 @@ impl Gathered {
             self.speak(say);
         }
         for piece in delta.tool_calls.into_iter().flatten() {
-            add(&mut self.calls, piece.into_partial());
+            self.is_broken |= !add(&mut self.calls, piece.into_partial());
         }
     }
 
@@ -202,8 +210,8 @@ impl Piece {
     }
 }
 
-/// Adds a piece to the call that it belongs to, or begins one.
-fn add(calls: &mut Vec<Partial>, piece: Partial) {
+/// Adds a piece to the call that it belongs to, or begins one. `false`: it is more than a model means.
+fn add(calls: &mut Vec<Partial>, piece: Partial) -> bool {
     let Partial { id, index, name, arguments, is_object } = &piece;
     let at = match calls.iter().rposition(|call| !id.is_empty() && call.id == *id) {
         Some(same) => Some(same),
@@ -218,13 +226,13 @@ fn add(calls: &mut Vec<Partial>, piece: Partial) {
             of_index.or_else(|| if index.is_none() { calls.len().checked_sub(1) } else { None })
         }
     };
-    let Some(call) = at.and_then(|at| calls.get_mut(at)) else { return calls.push(piece) };
+    let Some(call) = at.and_then(|at| calls.get_mut(at)) else { return begin(calls, piece) };
     let is_another = !name.is_empty() && !call.name.is_empty() && call.name != *name;
     // A whole call, named again: another one where it says anything else, and an echo where it does not.
     let is_again = !name.is_empty() && is_object_text(&call.arguments);
     let is_echo = arguments.trim().is_empty() || *arguments == call.arguments;
     if is_another || (is_again && !is_echo) {
-        return calls.push(piece);
+        return begin(calls, piece);
     }
     if call.id.is_empty() {
         call.id.clone_from(id);
@@ -236,8 +244,18 @@ fn add(calls: &mut Vec<Partial>, piece: Partial) {
         // All at once.
         true => call.arguments.clone_from(arguments),
         false if is_again => {}
+        false if call.arguments.len() + arguments.len() > MOST_ARGUMENTS => return false,
         false => call.arguments.push_str(arguments),
     }
+    true
+}
+
+fn begin(calls: &mut Vec<Partial>, call: Partial) -> bool {
+    let has_room = calls.len() < MOST_CALLS && call.arguments.len() <= MOST_ARGUMENTS;
+    if has_room {
+        calls.push(call);
+    }
+    has_room
 }
 
 /// Whether there are no arguments, as some servers say it.
@@ -263,7 +281,12 @@ impl Message {
             return None;
         }
         // Each is a call of its own, whatever its id and its index say.
-        let calls = delta.tool_calls.into_iter().flatten().map(Piece::into_partial).collect();
+        let mut calls = Vec::new();
+        for piece in delta.tool_calls.into_iter().flatten() {
+            if !begin(&mut calls, piece.into_partial()) {
+                return None;
+            }
+        }
         let text = spoken(&text_of(&delta.content.unwrap_or_default())).to_owned();
         let message = Self { text, calls };
         (!message.text.trim().is_empty() || message.calls.iter().any(|call| !call.name.is_empty()))

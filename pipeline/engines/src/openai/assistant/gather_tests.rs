@@ -211,3 +211,27 @@ fn words_are_said_as_they_come_and_thoughts_are_not() {
     assert_eq!(said, "Here it is.");
     assert_eq!(step, Some(Step::Answer { text: "Here it is.".to_owned(), quotes: None }));
 }
+
+#[test]
+fn line_that_comes_byte_by_byte_is_read_in_the_time_of_its_length() {
+    let said = Mutex::new(0);
+    let say = |words: &str| *said.lock().unwrap() += words.len();
+    let mut gathered = Gathered::default();
+    let line = format!("data: {}\n", delta(json!({"content": "a".repeat(2_000_000)})));
+    line.as_bytes().chunks(1).for_each(|piece| gathered.take(piece, &say));
+    gathered.take("\n".repeat(2_000_000).as_bytes(), &say);
+    assert!(gathered.finish(&say, &|_| {}).is_some());
+    assert_eq!(*said.lock().unwrap(), 2_000_000);
+}
+
+#[test]
+fn answer_of_more_calls_than_a_turn_makes_is_no_answer() {
+    let call = |n: usize| json!({"id": n.to_string(), "function": {"name": "search", "arguments": "{}"}});
+    assert_eq!(calls(&(0..64).map(|n| piece(call(n))).collect::<Vec<_>>()).len(), 64);
+    assert_eq!(gathered(&(0..65).map(|n| piece(call(n))).collect::<Vec<_>>()).0, None);
+    let whole = |n| json!({"choices": [{"message": {"tool_calls": (0..n).map(call).collect::<Vec<_>>()}}]});
+    let read = |n| Message::of_completion(whole(n).to_string().as_bytes(), &|_| {}).is_some();
+    assert_eq!((read(64), read(65)), (true, false));
+    let long = json!({"index": 0, "function": {"name": "search", "arguments": "a".repeat(40_000)}});
+    assert_eq!(gathered(&[piece(long.clone()), piece(long)]).0, None, "80,000 bytes of arguments");
+}
