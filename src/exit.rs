@@ -131,7 +131,7 @@ pub(crate) const MEANINGS: [(&str, &str); 8] = [
         "69",
         "the database cannot be reached or is busy: repeat the command; `doctor`: the only database was not examined, as it cannot be reached, is missing, or refuses the user (of several shards, such a one is 1)",
     ),
-    ("130, 143", "interrupted by SIGINT or SIGTERM; a bulk replay goes on"),
+    ("129, 130, 143", "interrupted by SIGHUP, SIGINT or SIGTERM; a bulk replay goes on"),
 ];
 /// Some of many were done, and some were not.
 pub(crate) const PARTLY: u8 = 5;

@@ -42,17 +42,25 @@ impl Lifecycle {
     }
 }
 
-/// The signals SIGTERM and SIGINT, which end nothing by themselves from then on.
+/// The signals SIGTERM, SIGINT and SIGHUP, which end nothing by themselves from then on.
 #[derive(Debug)]
 pub(crate) struct Interruption {
     terminate: Signal,
     interrupt: Signal,
+    /// The terminal is gone, as when a connection to the machine breaks. `None` where the process was started not to mind
+    /// (`nohup`), or it is not known.
+    hang_up: Option<Signal>,
 }
 
 impl Interruption {
-    /// Listens for SIGTERM and SIGINT from now on.
+    /// Listens for them from now on.
     pub(crate) fn listen() -> std::io::Result<Self> {
-        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hang_up: minds_hang_up(&status).then(|| signal(SignalKind::hangup())).transpose()?,
+        })
     }
 
     /// Waits for the next one. Answers the code by which shells know that it ended a command.
@@ -60,9 +68,24 @@ impl Interruption {
         let signal = tokio::select! {
             _ = self.terminate.recv() => SignalKind::terminate(),
             _ = self.interrupt.recv() => SignalKind::interrupt(),
+            () = next_of(&mut self.hang_up) => SignalKind::hangup(),
         };
         ExitCode::from(u8::try_from(128 + signal.as_raw_value()).unwrap_or(1))
     }
+}
+
+async fn next_of(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether SIGHUP, the first of the signals, ends a process of that status (`/proc/self/status`), which is not to be changed.
+fn minds_hang_up(status: &str) -> bool {
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask & 1 == 0)
 }
 
 #[cfg(test)]
@@ -72,6 +95,13 @@ mod tests {
     use super::*;
 
     const WAIT: Duration = Duration::from_secs(30);
+
+    #[test]
+    fn hang_up_stays_ignored_behind_nohup() {
+        assert!(minds_hang_up("SigBlk:\t0000000000000000\nSigIgn:\t0000000000001000\n"));
+        assert!(!minds_hang_up("SigBlk:\t0000000000000000\nSigIgn:\t0000000000001001\n"));
+        assert!(!minds_hang_up(""), "another system");
+    }
 
     #[tokio::test(start_paused = true)]
     async fn shutdown_delay_is_waited_for_and_cut_by_the_second_signal() {

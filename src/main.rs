@@ -27,6 +27,7 @@ mod lifecycle;
 mod lingering;
 mod listener;
 mod lists;
+mod log_writer;
 mod model_servers;
 mod notify;
 mod over_shards;
@@ -46,6 +47,7 @@ use std::process::ExitCode;
 
 use lifecycle::Interruption;
 use mimalloc::MiMalloc;
+use telemetry::Telemetry;
 use traces::Export;
 
 /// Answers are many small allocations on every thread, and the system's allocator makes threads wait for each other.
@@ -69,10 +71,11 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(refusal) => return exit::usage(&refusal),
     };
-    let command = &cli.command;
-    let telemetry = telemetry::start(&cli.logs, command.default_log(), command.traces(), runtime.handle());
-    let export = match telemetry {
-        Ok(export) => export,
+    let (command, is_service) = (&cli.command, signals.is_some());
+    let telemetry =
+        telemetry::start(&cli.logs, command.default_log(), command.traces(), runtime.handle(), is_service);
+    let Telemetry { export, log } = match telemetry {
+        Ok(telemetry) => telemetry,
         Err(error) => return exit::report(&error),
     };
     let spans = export.as_ref().map(Export::counts);
@@ -81,5 +84,7 @@ fn main() -> ExitCode {
     if let Some(export) = export {
         export.close();
     }
+    // Before the last words, which are no lines of it.
+    drop(log);
     ended.unwrap_or_else(|error| exit::report(&error))
 }

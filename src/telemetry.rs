@@ -2,12 +2,16 @@
 
 use std::{io::IsTerminal, panic::PanicHookInfo};
 
+use anyhow::Context;
 use clap::{Args, ValueEnum};
 use tokio::runtime::Handle;
-use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, util::SubscriberInitExt};
+use tracing_subscriber::{
+    EnvFilter, Layer, fmt::writer::BoxMakeWriter, layer::SubscriberExt, util::SubscriberInitExt,
+};
 
 use crate::{
     database::NOTICES,
+    log_writer::{FlushAtEnd, LogWriter},
     terminal::GLOBAL,
     traces::{Export, Shape, TraceSettings, WithTraceIds},
 };
@@ -71,24 +75,39 @@ fn filter(words: &str) -> Result<String, String> {
     }
 }
 
-/// Starts logging, and exporting traces where that is set.
+/// What is to be ended with the process, in this order.
+pub(crate) struct Telemetry {
+    pub(crate) export: Option<Export>,
+    /// Of a service.
+    pub(crate) log: Option<FlushAtEnd>,
+}
+
+/// Starts logging, and exporting traces where that is set. A service does not wait for who reads its log.
 pub(crate) fn start(
     logs: &Logs,
     default_log: &str,
     traces: Option<&TraceSettings>,
     runtime: &Handle,
-) -> anyhow::Result<Option<Export>> {
+    is_service: bool,
+) -> anyhow::Result<Telemetry> {
     let export = match traces {
         Some(traces) => Export::start(traces, runtime.clone())?,
         None => None,
     };
     std::panic::set_hook(Box::new(panicked));
+    let (writer, log) = match is_service {
+        true => {
+            let (writer, log) = LogWriter::start().context("starting the log")?;
+            (BoxMakeWriter::new(writer), Some(log))
+        }
+        false => (BoxMakeWriter::new(std::io::stderr), None),
+    };
     let filter = logs.filter(default_log);
     match &export {
-        Some(export) => logs.start_with_traces(filter, export),
-        None => logs.start(filter),
+        Some(export) => logs.start_with_traces(filter, writer, export),
+        None => logs.start(filter, writer),
     }
-    Ok(export)
+    Ok(Telemetry { export, log })
 }
 
 /// A panic is logged by its place alone: its message may quote what was being read, which may be a user's words.
@@ -130,9 +149,9 @@ impl Logs {
         anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never
     }
 
-    fn start(&self, filter: EnvFilter) {
+    fn start(&self, filter: EnvFilter, writer: BoxMakeWriter) {
         // A line that cannot be written is lost: to complain of it on the same stderr would end the process.
-        let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+        let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
         let subscriber = subscriber.log_internal_errors(false);
         match self.shape() {
             Shape::Json => subscriber.json().flatten_event(true).with_span_list(false).init(),
@@ -142,9 +161,9 @@ impl Logs {
         }
     }
 
-    fn start_with_traces(&self, filter: EnvFilter, export: &Export) {
+    fn start_with_traces(&self, filter: EnvFilter, writer: BoxMakeWriter, export: &Export) {
         let registry = tracing_subscriber::registry().with(export.layer());
-        let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).log_internal_errors(false);
+        let lines = tracing_subscriber::fmt::layer().with_writer(writer).log_internal_errors(false);
         let shape = self.shape();
         match shape {
             Shape::Json => {
@@ -206,7 +225,7 @@ mod tests {
     fn child_process_that_panics() {
         let cli = ["listen", "--log=info", "--log-format=json", "completions", "bash"];
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        start(&Cli::try_parse_from(cli).unwrap().logs, DEFAULT_LOG, None, runtime.handle()).unwrap();
+        start(&Cli::try_parse_from(cli).unwrap().logs, DEFAULT_LOG, None, runtime.handle(), false).unwrap();
         assert!(std::thread::spawn(|| panic!("{SAID}")).join().is_err());
     }
 }

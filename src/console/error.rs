@@ -55,8 +55,7 @@ impl From<db::Error> for Fault {
         let fault = Self::of(&error);
         match fault {
             Self::Defect => {
-                let refusal = error.sqlstate();
-                tracing::error!(%error, refusal, "what a page of the console asked of the database cannot be done");
+                tracing::error!(%error, "what a page of the console asked of the database cannot be done");
             }
             _ => tracing::warn!(%error, "a page of the console could not be made"),
         }

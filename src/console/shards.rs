@@ -112,12 +112,11 @@ impl ShardError for db::Error {
     }
 
     fn note(&self, shard: Shard) {
-        let refusal = self.sqlstate();
         match self.absence() {
             Some(Absence::Silent) => {
                 tracing::debug!(%shard, error = %self, "a page of the console is without a shard");
             }
-            _ => tracing::warn!(%shard, error = %self, refusal, "a page of the console is without a shard"),
+            _ => tracing::warn!(%shard, error = %self, "a page of the console is without a shard"),
         }
     }
 }

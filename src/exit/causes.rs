@@ -79,6 +79,10 @@ fn about(trouble: Trouble) -> &'static str {
             "a pooler in front of the server hands every transaction to another session: let it keep sessions (PgBouncer: \
              pool_mode = session), or name the server itself in its URL"
         }
+        Trouble::Disk => {
+            "a disk of the server is full: make room there. Nothing has to be restarted while the server is up, and what was \
+             not stored is tried again by itself"
+        }
         Trouble::Connections => "the server has no connection left: raise max_connections, or end some",
         Trouble::Sessions => {
             "is the server up, and at the address in DATABASE_URL (or --database-url), of shards in LISTEN_SHARD_URLS? \

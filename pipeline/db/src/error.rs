@@ -11,7 +11,7 @@ use sqlx::{error::DatabaseError, migrate::MigrateError, postgres::PgDatabaseErro
 pub enum Error {
     /// The database did not answer, or refused for a reason that may pass (a lost connection, a lock or
     /// statement timeout, a full pool, a serialization failure). Repeating the same verb is right.
-    #[error("the database is unavailable ({at})")]
+    #[error("the database is unavailable ({at}{})", sqlstate(source))]
     Unavailable {
         /// The place in our code that asked it.
         at: &'static Location<'static>,
@@ -19,7 +19,7 @@ pub enum Error {
         source: sqlx::Error,
     },
     /// A statement is wrong, or a constraint was hit that no rule of ours allows for.
-    #[error("the database refused what was asked ({at})")]
+    #[error("the database refused what was asked ({at}{})", sqlstate(source))]
     Refused {
         /// The place in our code that asked it.
         at: &'static Location<'static>,
@@ -69,6 +69,8 @@ pub enum Trouble {
     Rights,
     /// The server takes no further connection.
     Connections,
+    /// A disk of the server is full.
+    Disk,
     /// A pooler hands each transaction to another session of the server.
     Pooler,
     /// No session could be had in time: from a server that does not answer, that starts, or that has no connection left.
@@ -178,11 +180,6 @@ impl Error {
         Some(format!("{}{code}", refusal.message()))
     }
 
-    /// The SQLSTATE of what the database refused, which holds no user's words: for logs.
-    pub fn sqlstate(&self) -> Option<String> {
-        self.said()?.code().map(|code| code.into_owned())
-    }
-
     fn said(&self) -> Option<&dyn DatabaseError> {
         let (Self::Unavailable { source, .. } | Self::Refused { source, .. }) = self else { return None };
         source.as_database_error()
@@ -210,6 +207,12 @@ fn behind_the_migrator(error: &sqlx::Error) -> &sqlx::Error {
         MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _) => source,
         _ => error,
     }
+}
+
+/// Why the database refused it, in words that hold nobody's data: logs have no others.
+fn sqlstate(source: &sqlx::Error) -> String {
+    let code = source.as_database_error().and_then(DatabaseError::code);
+    code.map(|code| format!(", SQLSTATE {code}")).unwrap_or_default()
 }
 
 fn is_passing(error: &sqlx::Error) -> bool {
@@ -269,6 +272,7 @@ pub(crate) fn of_code(code: &str) -> Option<Trouble> {
         "42501" => Some(Trouble::Rights),
         // A prepared statement that is there already, or is not there.
         "42P05" | "26000" => Some(Trouble::Pooler),
+        "53100" => Some(Trouble::Disk),
         "53300" => Some(Trouble::Connections),
         _ => None,
     }
@@ -340,6 +344,7 @@ mod tests {
             ("42501", Some(Trouble::Rights)),
             ("42P05", Some(Trouble::Pooler)),
             ("26000", Some(Trouble::Pooler)),
+            ("53100", Some(Trouble::Disk)),
             ("53300", Some(Trouble::Connections)),
             ("23505", None),
         ] {

@@ -1,9 +1,12 @@
 //! The schema, brought up to date.
 
-use std::time::{Duration, Instant};
+use std::{
+    convert::Infallible,
+    time::{Duration, Instant},
+};
 
 use sqlx::{
-    Connection, PgConnection, PgPool,
+    AssertSqlSafe, Connection, Executor, PgConnection, PgPool,
     migrate::{Migrate, MigrateError, Migration, Migrator},
 };
 
@@ -18,7 +21,7 @@ impl Db {
         self.locate().await?;
         // A migration takes as long as the tables are large.
         let unlimited = of_one(self.locator.writer());
-        let migrated = apply_missing(self.shard, &unlimited).await;
+        let migrated = apply_missing(self.shard, &unlimited, &self.pool).await;
         unlimited.close().await;
         Ok(migrated?)
     }
@@ -69,9 +72,10 @@ pub enum Migrated {
 
 /// Applies what is missing; where nothing is, this only reads, so that a role without rights to create may ask.
 ///
-/// The session that applies them ends with the pool, and its lock with it.
-async fn apply_missing(shard: Shard, pool: &PgPool) -> Result<Migrated, sqlx::Error> {
-    let mut session = pool.acquire().await?;
+/// The session that applies them ends with its pool, and its lock with it; `others` are asked whom it waits for.
+async fn apply_missing(shard: Shard, own: &PgPool, others: &PgPool) -> Result<Migrated, sqlx::Error> {
+    let mut session = own.acquire().await?;
+    session.execute(UNLIMITED).await?;
     lock_migrations(&mut session).await?;
     if let Some(other) = shard::other(shard, &mut session).await? {
         return Ok(Migrated::OtherShard(other));
@@ -99,7 +103,12 @@ async fn apply_missing(shard: Shard, pool: &PgPool) -> Result<Migrated, sqlx::Er
             {
                 return Ok(Migrated::OtherSchema { holds, makes });
             }
-            apply(&missing, &mut session).await?;
+            let pid = sqlx::query_scalar(include_str!("../sql/migrations/pid.sql"));
+            let pid = pid.fetch_one(&mut *session).await?;
+            tokio::select! {
+                applied = apply(&missing, &mut session) => applied?,
+                never = tell_who_blocks(pid, others) => match never {},
+            }
             Ok(Migrated::Applied(missing))
         }
         (true, false) => Ok(Migrated::Newer(unknown)),
@@ -132,7 +141,10 @@ async fn apply(missing: &[i64], session: &mut PgConnection) -> Result<(), sqlx::
     for migration in MIGRATOR.iter().filter(|migration| missing.contains(&migration.version)) {
         let statements = statements(migration.sql.as_str());
         match migration.no_tx {
-            true => run(migration, &statements, session).await?,
+            true => {
+                drop_leftovers(&statements, session).await?;
+                run(migration, &statements, session).await?;
+            }
             false => {
                 let mut transaction = session.begin().await?;
                 run(migration, &statements, &mut transaction).await?;
@@ -156,6 +168,24 @@ async fn run(
     Ok(session.skip(&MIGRATOR.table_name, migration).await?)
 }
 
+/// Drops what a try left that was interrupted: an index that is invalid, or finished and not noted.
+async fn drop_leftovers(statements: &[&'static str], session: &mut PgConnection) -> Result<(), sqlx::Error> {
+    for index in statements.iter().filter_map(|statement| made_concurrently(statement)) {
+        let drop = sqlx::query_scalar(include_str!("../sql/migrations/drop_index.sql")).bind(index);
+        if let Some(drop) = drop.fetch_optional(&mut *session).await? {
+            tracing::warn!(index, "a migration was interrupted here: the index is made anew");
+            sqlx::raw_sql(AssertSqlSafe::<String>(drop)).execute(&mut *session).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The index that a statement makes beside readers and writers.
+fn made_concurrently(statement: &str) -> Option<&str> {
+    let (_, made) = statement.split_once(" index concurrently ")?;
+    made.split_whitespace().next()
+}
+
 /// The statements of a file, each with the comments before it. Semicolons in quotes and comments end none.
 fn statements(file: &str) -> Vec<&str> {
     let (mut ends, mut quoted, mut commented) = (Vec::new(), false, false);
@@ -176,6 +206,10 @@ fn statements(file: &str) -> Vec<&str> {
         .filter(|statement| statement.lines().any(|line| !line.is_empty() && !line.starts_with("--")))
         .collect()
 }
+
+/// What a DBA allows other sessions: it would end a migration of a large table each time anew.
+const UNLIMITED: &str =
+    "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0";
 
 /// After how long it is said what is waited for.
 const TELLING: Duration = Duration::from_secs(2);
@@ -198,6 +232,20 @@ async fn lock_migrations(session: &mut PgConnection) -> Result<(), sqlx::Error> 
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     Ok(())
+}
+
+/// Says whose transactions the session waits for, such as a dump's, for which an index waits as long as it takes.
+async fn tell_who_blocks(pid: i32, others: &PgPool) -> Infallible {
+    let mut told = None;
+    loop {
+        tokio::time::sleep(TELLING).await;
+        let who = sqlx::query_scalar(include_str!("../sql/migrations/blockers.sql")).bind(pid);
+        let who: Option<String> = who.fetch_one(others).await.unwrap_or_default();
+        if who.is_some() && who != told {
+            tracing::warn!(sessions = who, "a migration waits until the transactions of other sessions end");
+            told = who;
+        }
+    }
 }
 
 /// The versions of the migrations that were applied.
@@ -224,6 +272,17 @@ mod tests {
                 "-- c's;\n\nselect 1\n;"
             ]
         );
+    }
+
+    #[test]
+    fn every_migration_without_a_transaction_can_be_tried_again() {
+        for migration in MIGRATOR.iter().filter(|migration| migration.no_tx) {
+            let statements = statements(migration.sql.as_str());
+            let index =
+                statements.iter().find_map(|statement| made_concurrently(statement)).unwrap_or_default();
+            let is_name = index.len() > 5 && index.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+            assert!(is_name, "{}: {index}", migration.version);
+        }
     }
 
     #[test]

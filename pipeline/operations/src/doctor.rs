@@ -1,6 +1,6 @@
 //! What a deployment looks like from inside its database: facts; what they mean is said by who asks.
 
-use db::{Error, MIGRATOR, applied, encoding, writes};
+use db::{Error, MIGRATOR, Trouble, applied, encoding, writes};
 use job::Timestamp;
 use sqlx::PgConnection;
 
@@ -13,6 +13,8 @@ pub struct Examination {
     pub server: String,
     pub encoding: String,
     pub writes: bool,
+    /// Nothing more fits on the disk of the database, or on that of its temporary files: it accepts writes, and fails.
+    pub disk_is_full: bool,
     /// Migrations that this program knows and the database lacks.
     pub missing_migrations: Vec<i64>,
     /// Migrations that the database has and this program does not know: it is older than another one.
@@ -66,6 +68,7 @@ impl Operations {
                 .await?,
             encoding: encoding(connection).await?,
             writes: writes(connection).await?,
+            disk_is_full: false,
             unknown_migrations: applied.iter().copied().filter(|version| !known.contains(version)).collect(),
             missing_migrations: missing,
             extensions: texts(connection, include_str!("../sql/doctor/extensions.sql")).await?,
@@ -94,8 +97,19 @@ impl Operations {
                 sqlx::query_as(include_str!("../sql/doctor/bloated.sql")).fetch_all(&mut *connection).await?;
             found.last_round = last_round(connection).await?;
         }
+        // Last: the transaction is over when it fails.
+        found.disk_is_full = match spill(connection).await.map_err(Error::from) {
+            Err(error) if error.trouble() == Some(Trouble::Disk) => true,
+            spilled => spilled.map(|()| false)?,
+        };
         Ok(found)
     }
+}
+
+/// Makes the server write half a megabyte into a temporary file, which a standby does, too.
+async fn spill(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query("set local work_mem = '64kB'").execute(&mut *connection).await?;
+    number(connection, include_str!("../sql/doctor/spill.sql")).await.map(drop)
 }
 
 async fn number(connection: &mut PgConnection, sql: &'static str) -> Result<i64, sqlx::Error> {

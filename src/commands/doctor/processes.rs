@@ -138,6 +138,7 @@ pub(super) mod tests {
             server: "17".to_owned(),
             encoding: "UTF8".to_owned(),
             writes: true,
+            disk_is_full: false,
             missing_migrations: Vec::new(),
             unknown_migrations: Vec::new(),
             extensions: Vec::new(),

@@ -17,7 +17,7 @@ pub(super) fn server(found: &Examination, workers: &Workers, near: &Near) -> Vec
     let mut remarks = vec![
         database(&found.server, near.round_trip),
         encoding(&found.encoding),
-        writes(found.writes),
+        writes(found),
         settings(found),
         clock::clock(near.skew),
         connections(found),
@@ -56,17 +56,19 @@ fn encoding(found: &str) -> Remark {
     }
 }
 
-fn writes(accepts: bool) -> Remark {
-    match accepts {
-        true => remark("writes", Level::Fine, "are accepted".to_owned()),
-        false => remark(
-            "writes",
-            Level::Failure,
+fn writes(found: &Examination) -> Remark {
+    let why = match (found.writes, found.disk_is_full) {
+        (true, false) => return remark("writes", Level::Fine, "are accepted".to_owned()),
+        (true, true) => {
+            "fail: a disk of the server is full. Make room there; nothing has to be restarted, and jobs that run go on by \
+             themselves"
+        }
+        (false, _) => {
             "are refused, so nothing is stored and nothing processed: the server is a standby, or \
              default_transaction_read_only is on, which providers set when its disk is full"
-                .to_owned(),
-        ),
-    }
+        }
+    };
+    remark("writes", Level::Failure, why.to_owned())
 }
 
 fn settings(found: &Examination) -> Remark {

@@ -92,3 +92,21 @@ async fn pauses_list_operator_and_reason() {
     assert_eq!(shown, [("creation", "otto looks"), ("finalization", "olga looks")]);
     assert_eq!(pauses[0].operator, "otto");
 }
+
+/// Temporary files go where the tables are: there is no room for one more.
+const FULL: &str = "create schema simulated; \
+    create function simulated.generate_series(integer, integer) returns setof integer language plpgsql as \
+        $$begin raise exception 'No space left on device' using errcode = '53100'; end$$";
+
+#[tokio::test]
+async fn examine_finds_a_full_disk_of_a_server_that_accepts_writes() {
+    let world = World::new().await;
+    let full = async |path: &'static str| {
+        let options = world.database.options().options([("search_path", path)]);
+        let found = Operations::new(&Ledger::new(options, Settings::default())).examine().await.unwrap();
+        (found.writes, found.disk_is_full)
+    };
+    assert_eq!(full("public").await, (true, false));
+    world.run(FULL).await;
+    assert_eq!(full("simulated,pg_catalog,public").await, (true, true));
+}

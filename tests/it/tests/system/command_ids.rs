@@ -225,25 +225,31 @@ async fn killed_export_leaves_no_file() {
     std::fs::remove_dir_all(&folder).expect("it can be removed");
 }
 
-/// An operator who ends it and begins again under another name would leave half of what the user said behind.
+/// An operator who ends it and begins again under another name would leave half of what the user said behind, and one whose
+/// connection to the machine breaks.
 #[tokio::test]
 async fn interrupted_export_leaves_no_part_of_it() {
-    let world = World::new().await;
-    let folder = std::env::temp_dir().join(format!("listen-export-interrupted-{}", std::process::id()));
-    std::fs::create_dir(&folder).expect("it is new");
-    let name = folder.join("u1.jsonl").display().to_string();
-    let words = ["users", "export", "u1", "--output", &name, "--reason", "asked for", "--operator", "olga"];
-    let _locks = world.hold_locks("lock table memories").await;
-    let mut export =
-        Command::new(binary::path()).args(words).env("DATABASE_URL", &world.url).spawn().expect("it starts");
-    world.until_a_session_waits().await;
+    for (signal, code) in [(Signal::INT, 130), (Signal::HUP, 129)] {
+        let world = World::new().await;
+        let folder = std::env::temp_dir().join(format!("listen-export-interrupted-{}", std::process::id()));
+        std::fs::create_dir(&folder).expect("it is new");
+        let name = folder.join("u1.jsonl").display().to_string();
+        let words =
+            ["users", "export", "u1", "--output", &name, "--reason", "asked for", "--operator", "olga"];
+        let _locks = world.hold_locks("lock table memories").await;
+        // Whoever runs this test may have told it not to mind.
+        let mut export = Command::new("env");
+        let export = export.arg("--default-signal=HUP").arg(binary::path()).args(words);
+        let mut export = export.env("DATABASE_URL", &world.url).spawn().expect("it starts");
+        world.until_a_session_waits().await;
 
-    let id = Pid::from_raw(i32::try_from(export.id()).expect("an id of a process")).expect("it is not 0");
-    kill_process(id, Signal::INT).expect("it is there");
+        let id = Pid::from_raw(i32::try_from(export.id()).expect("an id of a process")).expect("it is not 0");
+        kill_process(id, signal).expect("it is there");
 
-    assert_eq!(export.wait().expect("it has ended").code(), Some(130));
-    assert_eq!(std::fs::read_dir(&folder).expect("the folder is there").count(), 0);
-    std::fs::remove_dir(&folder).expect("it can be removed");
+        assert_eq!(export.wait().expect("it has ended").code(), Some(code));
+        assert_eq!(std::fs::read_dir(&folder).expect("the folder is there").count(), 0);
+        std::fs::remove_dir(&folder).expect("it can be removed");
+    }
 }
 
 /// Two operators at once: the second one's beginning would stand under the name of what the first one says is whole.

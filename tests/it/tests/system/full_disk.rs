@@ -70,17 +70,20 @@ async fn stderr_write_failure_changes_no_exit_code() {
     }
 }
 
-/// A disk is full of its own log as a rule, and who reads a pipe may die: the service is for others.
+/// A disk is full of its own log as a rule, and who reads a pipe may die, or hang: the service is for others.
 #[tokio::test]
-async fn service_survives_a_full_disk_for_its_log() {
+async fn service_survives_a_log_that_cannot_be_written() {
     let database = TestDatabase::new().await;
-    for log in [full(), unread()] {
+    let (_hangs, hung) = std::io::pipe().expect("a pipe can be made");
+    for log in [full(), unread(), hung.into()] {
         // Where it listens cannot be read from its log.
         let free = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
         let [api, admin] = free.each_ref().map(|free| free.local_addr().expect("it has an address"));
         drop(free);
         let mut serve = tokio::process::Command::new(binary::path());
         serve.arg("serve").env("DATABASE_URL", database.url()).env("LISTEN_DATABASE_CONNECTIONS", "5");
+        // More lines than a pipe holds.
+        serve.env("LISTEN_LOG", "trace");
         serve.env("LISTEN_ADDR", api.to_string()).env("LISTEN_ADMIN_ADDR", admin.to_string());
         let mut serve = serve.stderr(log).kill_on_drop(true).spawn().expect("the program can be started");
         let admin = admin.to_string();

@@ -35,6 +35,7 @@ mod language_support;
 mod listings;
 mod live;
 mod live_outage;
+mod migrate_interrupted;
 mod model_calls;
 mod operations;
 mod outbox;
