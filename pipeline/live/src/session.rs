@@ -9,8 +9,10 @@ use crate::{
 /// Utterances that are appended at once, and the bytes of their text.
 const BATCH: usize = 500;
 const BATCH_BYTES: usize = 256 * 1_024;
-/// Bytes of text that may wait to be appended before the socket is read no further.
-const MOST_WAITING: usize = 1_024 * 1_024;
+/// Bytes of text that may wait to be appended before the socket is read no further, and utterances: of a word each, they take
+/// hundreds of times as much memory as their text.
+const MOST_WAITING_BYTES: usize = 1_024 * 1_024;
+const MOST_WAITING: usize = 10_000;
 /// What a client's recognizer sends may be this many seconds old.
 const CLIENTS_DELAY: f64 = 60.0;
 /// What is heard as audio is as old as the network is slow.
@@ -231,7 +233,7 @@ impl Session {
 
     /// Whether so much waits to be stored that nothing more should be read.
     pub fn is_full(&self) -> bool {
-        self.waiting_bytes > MOST_WAITING
+        self.waiting_bytes > MOST_WAITING_BYTES || self.waiting.len() > MOST_WAITING
     }
 
     /// The conversation that the session owns.
