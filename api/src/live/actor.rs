@@ -111,6 +111,8 @@ impl Actor {
                 self.last_frame = Instant::now();
             }
             let wake = self.next_wake(listens);
+            // A client that sends without end keeps no timer from its turn: its key is looked up all the same.
+            let listens = listens && wake > Instant::now();
             let happened = tokio::select! {
                 biased;
                 () = self.stop.cancelled(), if self.ending.is_none() => {
@@ -150,6 +152,8 @@ impl Actor {
                 }
                 Some(command) = self.commands.1.recv() => self.command(command),
                 frame = frames.next(), if listens => {
+                    // Of frames that came together only the first one waits: other tasks of the thread get their turns.
+                    tokio::task::coop::consume_budget().await;
                     self.last_frame = Instant::now();
                     match frame {
                         Some(Ok(Message::Close(_))) | None => {
