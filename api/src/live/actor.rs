@@ -12,7 +12,7 @@ use records::ConversationId;
 use speech::Events;
 use tokio::{
     sync::{mpsc, oneshot},
-    task::JoinSet,
+    task::{JoinSet, coop::consume_budget},
     time::{Duration, Instant, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
@@ -152,8 +152,8 @@ impl Actor {
                 }
                 Some(command) = self.commands.1.recv() => self.command(command),
                 frame = frames.next(), if listens => {
-                    // Of frames that came together only the first one waits: other tasks of the thread get their turns.
-                    tokio::task::coop::consume_budget().await;
+                    // Frames that came together are there at once: after some of them the thread's other tasks have their turns.
+                    consume_budget().await;
                     self.last_frame = Instant::now();
                     match frame {
                         Some(Ok(Message::Close(_))) | None => {
@@ -182,7 +182,11 @@ impl Actor {
         }
         drop(out);
         // What the client still sends is read for a moment: a connection that is closed before loses the close frame.
-        let rest = async { while let Some(Ok(_)) = frames.next().await {} };
+        let rest = async {
+            while let Some(Ok(_)) = frames.next().await {
+                consume_budget().await;
+            }
+        };
         let _ = tokio::time::timeout(REST, rest).await;
         self.state.metrics.live.sessions.dec();
         let code = self.close.or(self.ending.as_ref().map(|ending| ending.code));
