@@ -273,13 +273,22 @@ impl Actor {
     fn ended(&mut self, id: ConversationId) {
         self.state.metrics.live.conversations.with_label_values(&["ended"]).inc();
         self.seat.disown();
-        self.current = None;
+        if let Some(ended) = self.current.take() {
+            self.note_taken(ended);
+        }
         self.speakers.clear();
         while self.followers.try_join_next().is_some() {}
         if self.followers.len() < MOST_FOLLOWED {
             let (ledger, user) = (self.state.ledger.clone(), self.operator.user.clone());
             self.followers.spawn(after::follow(ledger, user, id, self.followed.0.clone()));
         }
+    }
+
+    /// Notes what the speech of a conversation took that has ended, by whatever request.
+    pub(super) fn note_taken(&self, ended: Current) {
+        let Some(usage) = self.ear.as_ref().and_then(|ear| self.taken.so_far(ear)) else { return };
+        let operator = Arc::clone(&self.operator);
+        tokio::spawn(async move { operator.note(&ended, &usage).await });
     }
 
     fn command(&mut self, command: Command) -> Vec<Action> {

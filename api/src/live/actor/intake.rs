@@ -246,7 +246,10 @@ impl Actor {
         self.todo.push_front(again);
         // The machine may have opened another one meanwhile.
         match self.current.take_if(|current| current.id == ended) {
-            Some(ended) => self.on(Event::AdmittedElsewhere(ended.id.as_str().to_owned())),
+            Some(ended) => {
+                self.note_taken(ended.clone());
+                self.on(Event::AdmittedElsewhere(ended.id.as_str().to_owned()))
+            }
             None => Vec::new(),
         }
     }

@@ -57,6 +57,18 @@ async fn live_audio_before_an_end_request_is_in_the_ended_conversation() {
 }
 
 #[tokio::test]
+async fn live_conversation_that_a_request_ends_keeps_the_count_of_its_audio() {
+    let (setup, _) = setup().await;
+    let mut line = setup.line("codec=pcm16&sample_rate=16000").await.ready().await;
+    line.send_bytes(vec![0; 40_000]).await;
+    line.until("segments").await;
+    assert_eq!(setup.bench.post("/v1/conversations", json!({})).await.status, 200);
+    let counted = "select count(*) from live_usage join conversations using (user_id, conversation_id) \
+         where status = 'processing' and engine = 'test' and received_seconds = 1.25";
+    setup.until(1, counted).await;
+}
+
+#[tokio::test]
 async fn live_opus_garbage_closes_the_socket_single_bad_packets_do_not() {
     let (setup, _) = setup().await;
     let mut line = setup.line("codec=opus").await.ready().await;
