@@ -2,6 +2,7 @@
 
 mod ending;
 mod intake;
+mod looks;
 
 use std::{collections::HashMap, collections::VecDeque, sync::Arc};
 
@@ -20,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use self::{
     ending::Ending,
     intake::{Done, Todo},
+    looks::Looked,
 };
 use super::{
     after,
@@ -38,8 +40,6 @@ use crate::{
 pub(super) const PING: Duration = Duration::from_secs(10);
 /// A client that sends nothing for this long is gone.
 const IDLE: Duration = Duration::from_secs(90);
-/// How often jobs that wait for this session's key are looked for.
-const PARKED: Duration = Duration::from_secs(15);
 /// How long recognition may take to finish what was said before a conversation is ended on request.
 const FLUSH: Duration = Duration::from_secs(3);
 /// How long what a client still sends is read after the close frame.
@@ -102,6 +102,7 @@ impl Actor {
         let mut reads = true;
         let mut work: Working<Outcome> = None;
         let mut side: Working<Done> = None;
+        let mut look: Working<Looked> = None;
         self.greet();
         self.carry(first, &mut work);
         while !self.is_done(out.is_closed()) {
@@ -110,8 +111,8 @@ impl Actor {
             if !listens {
                 self.last_frame = Instant::now();
             }
-            let wake = self.next_wake(listens);
-            // A client that sends without end keeps no timer from its turn: its key is looked up all the same.
+            let wake = self.next_wake(listens, look.is_none());
+            // A client that sends without end keeps no timer from its turn.
             let listens = listens && wake > Instant::now();
             let happened = tokio::select! {
                 biased;
@@ -126,6 +127,11 @@ impl Actor {
                 done = whole(&mut side), if side.is_some() => {
                     side = None;
                     self.done(done)
+                }
+                looked = whole(&mut look), if look.is_some() => {
+                    look = None;
+                    self.looked(looked);
+                    Vec::new()
                 }
                 permit = out.reserve(), if self.has_output() => {
                     match (permit, self.output()) {
@@ -169,9 +175,12 @@ impl Actor {
                         Some(Ok(message)) => self.take(message),
                     }
                 }
-                () = sleep_until(wake) => self.tick().await,
+                () = sleep_until(wake) => self.tick(),
             };
             self.carry(happened, &mut work);
+            if look.is_none() {
+                look = self.look();
+            }
             if side.is_none() {
                 side = self.next_todo();
             }
@@ -339,19 +348,19 @@ impl Actor {
         too_late || (out_is_closed && self.close.is_some())
     }
 
-    /// When the next timer is due.
-    fn next_wake(&self, listens: bool) -> Instant {
+    /// When the next timer is due. `looks`: nothing is being looked up.
+    fn next_wake(&self, listens: bool, looks: bool) -> Instant {
         let machine = self.session.deadline().map(|due| self.began + Duration::from_secs_f64(due.max(0.0)));
         let ending = self.ending.as_ref().map(Ending::next);
         let pause = (!listens).then_some(self.paused_until).filter(|until| *until > Instant::now());
         let flush = self.flush_until;
-        let fixed = [self.next_ping, self.next_key, self.last_frame + IDLE];
-        let parked = self.operator.own_key.as_ref().map(|_| self.next_parked);
-        let timers = [machine, ending, pause, flush, parked].into_iter().flatten().chain(fixed);
+        let fixed = [self.next_ping, self.last_frame + IDLE];
+        let look = looks.then(|| self.next_look());
+        let timers = [machine, ending, pause, flush, look].into_iter().flatten().chain(fixed);
         timers.min().unwrap_or(self.next_ping)
     }
 
-    async fn tick(&mut self) -> Vec<Action> {
+    fn tick(&mut self) -> Vec<Action> {
         let now = Instant::now();
         if now >= self.next_ping {
             self.next_ping = now + PING;
@@ -363,16 +372,6 @@ impl Actor {
             self.last_frame = now;
             self.leave(CloseCode::Idle);
         }
-        if now >= self.next_key {
-            self.next_key = now + self.state.settings.live.key_checked_every;
-            if let Ok(None) = self.state.ledger.store().key_owner(&self.key).await {
-                self.leave(CloseCode::Refused);
-            }
-        }
-        if now >= self.next_parked && self.operator.own_key.is_some() {
-            self.next_parked = now + PARKED;
-            self.resume_parked().await;
-        }
         let mut actions = Vec::new();
         if self.flush_until.is_some_and(|until| now >= until)
             || self.ending.as_ref().is_some_and(|ending| ending.is_due(now))
@@ -381,20 +380,6 @@ impl Actor {
         }
         actions.extend(self.on(Event::Tick));
         actions
-    }
-
-    /// Hands the session's key to the oldest of the user's jobs that wait for it and have not had it yet.
-    async fn resume_parked(&mut self) {
-        const LOOKED_AT: i64 = 50;
-        let Some(key) = self.operator.own_key.clone() else { return };
-        let Ok(parked) = self.state.ledger.store().parked_jobs(&self.operator.user, LOOKED_AT).await else {
-            return;
-        };
-        let Some(job) = parked.into_iter().find(|job| !self.tried.contains(job)) else { return };
-        if let Some(permit) = self.state.settings.keyed.permit(&self.operator.user) {
-            self.tried.push(job.clone());
-            permit.wait(job, key);
-        }
     }
 }
 

@@ -125,6 +125,21 @@ async fn live_sessions_end_when_their_key_is_revoked() {
 }
 
 #[tokio::test]
+async fn live_session_is_read_while_its_key_cannot_be_looked_up() {
+    let every = std::time::Duration::from_millis(50);
+    let live = LiveSettings { key_checked_every: every, ..LiveSettings::default() };
+    let setup = Setup::with(api::Settings { live, ..quick() }).await;
+    let mut line = setup.line("custom_stt=enabled").await.ready().await;
+    let held = setup.bench.database.hold_locks("lock table developer_keys in access exclusive mode").await;
+    setup.bench.database.until_as_many_wait(1).await;
+    for number in 0..3 {
+        line.say(&["Said meanwhile."], f64::from(number) * 40.0).await;
+        line.until("segments").await;
+    }
+    drop(held);
+}
+
+#[tokio::test]
 async fn live_session_of_a_deleted_user_stores_nothing() {
     let setup = Setup::new().await;
     let mut line = setup.line("custom_stt=enabled").await.ready().await;
