@@ -149,7 +149,7 @@ impl Actor {
                     Some(event) => self.heard(event),
                     None => {
                         events = None;
-                        self.flushed()
+                        self.finished()
                     }
                 },
                 Some(frame) = self.followed.1.recv() => {
@@ -373,10 +373,11 @@ impl Actor {
             self.leave(CloseCode::Idle);
         }
         let mut actions = Vec::new();
-        if self.flush_until.is_some_and(|until| now >= until)
-            || self.ending.as_ref().is_some_and(|ending| ending.is_due(now))
-        {
+        if self.flush_until.is_some_and(|until| now >= until) {
             actions.extend(self.flushed());
+        }
+        if self.ending.as_ref().is_some_and(|ending| ending.is_due(now)) {
+            actions.extend(self.finished());
         }
         actions.extend(self.on(Event::Tick));
         actions

@@ -20,6 +20,8 @@ pub(super) struct Ear {
     /// Samples per track so far.
     position: u64,
     reminded: f64,
+    /// Flushes that the recognizer has not answered.
+    flushes: usize,
 }
 
 /// What came of one frame.
@@ -35,7 +37,8 @@ pub(super) struct Heard {
 
 impl Ear {
     pub(super) fn new(decoder: Decoder, tap: Box<dyn AudioTap>, recognizer: Box<dyn Recognizer>) -> Self {
-        Self { decoder, tap, recognizer, pace: Pace::default(), position: 0, reminded: f64::NEG_INFINITY }
+        let (pace, reminded) = (Pace::default(), f64::NEG_INFINITY);
+        Self { decoder, tap, recognizer, pace, position: 0, reminded, flushes: 0 }
     }
 
     /// Takes a frame that arrived at `now`.
@@ -59,7 +62,14 @@ impl Ear {
     }
 
     pub(super) fn flush(&mut self) {
+        self.flushes += 1;
         self.recognizer.flush();
+    }
+
+    /// The recognizer has answered a flush; whether it was the last one, so that everything that was heard is settled.
+    pub(super) fn flushed(&mut self) -> bool {
+        self.flushes = self.flushes.saturating_sub(1);
+        self.flushes == 0
     }
 
     /// Seconds of audio so far.

@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use super::{
     super::{
         LARGEST_FRAME,
+        ear::Ear,
         operate::{Current, Operator},
     },
     Actor, BUSY,
@@ -166,7 +167,13 @@ impl Actor {
                 let utterances = drafts.into_iter().map(|draft| self.of_engine(draft)).collect();
                 return self.on(Event::Said { utterances, by_client: false });
             }
-            speech::Event::Flushed => return self.flushed(),
+            speech::Event::Flushed => {
+                // A request may have asked for it before the end did.
+                return match self.ear.as_mut().is_none_or(Ear::flushed) {
+                    true => self.finished(),
+                    false => self.flushed(),
+                };
+            }
             speech::Event::Interim(drafts) => self.show_interim(drafts),
             // The engine's meter has counted it.
             speech::Event::Gap(_) => {}

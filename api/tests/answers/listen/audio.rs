@@ -7,7 +7,10 @@ use futures::SinkExt;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::{client::Setup, engine::WordASecond};
+use super::{
+    client::Setup,
+    engine::{Prompted, WordASecond, said},
+};
 use crate::bench::quick;
 
 async fn setup() -> (Setup, Arc<WordASecond>) {
@@ -54,6 +57,29 @@ async fn live_audio_before_an_end_request_is_in_the_ended_conversation() {
         ended.body["conversation"]["transcript_segments"][0]["text"], "word0 word1",
         "the half word, too"
     );
+}
+
+#[tokio::test]
+async fn live_words_behind_an_end_request_are_kept_when_the_socket_is_closed_at_once() {
+    let engine = Arc::new(Prompted::default());
+    let live = LiveSettings { engine: engine.clone(), ..LiveSettings::default() };
+    let setup = Setup::with(Settings { live, ..quick() }).await;
+    let mut line = setup.line("codec=pcm16&sample_rate=16000").await.ready().await;
+    let events = engine.events();
+    events.send(said("Before.")).await.unwrap();
+    line.until("segments").await;
+    let closes = async {
+        engine.until_flushes(1).await;
+        line.socket.close(None).await.unwrap();
+        engine.until_flushes(2).await;
+        // What the request asked for is done; what the end asked for is not.
+        events.send(speech::Event::Flushed).await.unwrap();
+    };
+    let (ended, ()) = tokio::join!(setup.bench.post("/v1/conversations", json!({})), closes);
+    assert_eq!(ended.status, 200);
+    events.send(said("Behind.")).await.expect("recognition goes on");
+    events.send(speech::Event::Flushed).await.unwrap();
+    setup.until(1, "select count(*) from transcript_segments where content = 'Behind.'").await;
 }
 
 #[tokio::test]
