@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use store::{
     ConversationLine, Found, FoundKind, GoalFilter, GoalRefusal, MemoryFilter, SearchQuery, TaskFilter,
 };
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::excerpt::transcript;
 use crate::{
@@ -105,16 +106,19 @@ impl UserData {
             memories: wants("memory") && self.may_read.memories,
             action_items: wants("action_item") && self.may_read.action_items,
         };
-        let turn = self.searches.turn(&self.user).await;
-        let _turn = turn.map_err(|_| {
-            ToolFailure("Too many searches run at once: send one after the other.".to_owned())
-        })?;
+        let _turn = self.turn().await?;
         let found = self.ledger.store().search(&self.user, &query).await.map_err(broken)?;
         let results: Vec<SearchResult> = found.iter().map(result).collect();
         Ok(Output {
             value: json!({ "results": results }),
             sources: found.iter().map(source_of_found).collect(),
         })
+    }
+
+    /// Waits for the turn of a search of the user's, which runs while it is held.
+    async fn turn(&self) -> Result<OwnedSemaphorePermit, ToolFailure> {
+        let turn = self.searches.turn(&self.user).await;
+        turn.map_err(|_| ToolFailure("Too many searches run at once: send one after the other.".to_owned()))
     }
 
     /// A conversation, a memory or an action item: ids say nothing about kinds.
@@ -189,6 +193,10 @@ impl UserData {
             language: self.language.clone(),
             limit: limit(arguments, 50),
         };
+        let _turn = match filter.words {
+            Some(_) => Some(self.turn().await?),
+            None => None,
+        };
         let found = self.ledger.store().tasks(&self.user, &filter).await.map_err(broken)?;
         Ok(Output {
             value: json!({ "action_items": found.iter().map(shapes::action_item).collect::<Vec<_>>() }),
@@ -239,6 +247,7 @@ impl UserData {
                     memories: true,
                     ..SearchQuery::default()
                 };
+                let _turn = self.turn().await?;
                 let found = self.ledger.store().search(&self.user, &query).await.map_err(broken)?;
                 let ids: Vec<String> = found.into_iter().map(|found| found.id).collect();
                 self.ledger.store().memories_named(&self.user, &ids).await.map_err(broken)?
