@@ -22,7 +22,7 @@ use crate::{
     ids::Ids,
     read::in_calendar,
     shapes::{self, SearchResult, Time, moment},
-    state::{AppState, Searches},
+    state::{Account, AppState, Searches},
 };
 
 /// The data of one user, as far as a key may reach. Cheap to clone.
@@ -35,6 +35,8 @@ pub(crate) struct UserData {
     may_read: Readable,
     ids: Arc<dyn Ids>,
     searches: Arc<Searches>,
+    /// The memory that the user may hold.
+    account: Account,
     categorize: Arc<dyn Categorize>,
     /// The characters of a transcript that `fetch` returns.
     transcript: usize,
@@ -64,6 +66,7 @@ impl UserData {
             },
             ids: Arc::clone(&state.ids),
             searches: Arc::clone(&state.searches),
+            account: caller.account.clone(),
             categorize: Arc::clone(&state.settings.categorize),
             transcript,
         }
@@ -125,7 +128,11 @@ impl UserData {
     async fn fetch(&self, arguments: &Value) -> Done {
         let id = clean(arguments, "id").unwrap_or_default();
         let conversation = ConversationId::new(id.clone());
-        let view = self.ledger.store().conversation(&self.user, &conversation, true).await.map_err(broken)?;
+        let reserve = |bytes: usize| self.account.hold(bytes.min(self.account.most()));
+        let found = self.ledger.store().conversation_within(&self.user, &conversation, reserve).await;
+        let view = found.map_err(broken)?.map_err(|_| {
+            ToolFailure("Too much of the user's data is in flight: fetch this again later.".to_owned())
+        })?;
         if let Some(view) = view {
             let (text, is_whole) = transcript(&view, self.transcript);
             let record = &view.conversation;
