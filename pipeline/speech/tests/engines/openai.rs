@@ -102,6 +102,19 @@ async fn stt_busy_server_is_left_alone_for_its_retry_after() {
 }
 
 #[tokio::test]
+async fn stt_busy_server_that_asks_for_a_day_is_asked_again_after_a_minute() {
+    let server = server().await;
+    let (engine, counts) = counted(&openai(&server));
+    let mut speaker = Speaker::open(&engine, session());
+    server.script([Reply::Status(429, Some(86_400), String::new())]);
+    speaker.utter(300, 1.0);
+    speaker.until(is_final).await;
+    assert_eq!(speaker.finish().await.statuses()[1], Status::Failing(Reason::RateLimited));
+    let latency = counts.latencies.lock().unwrap()[0];
+    assert!((60..70).contains(&latency.as_secs()), "{latency:?}");
+}
+
+#[tokio::test]
 async fn outage_within_the_buffer_loses_no_word() {
     let server = server().await;
     let mut speaker = Speaker::open(&engine(&openai(&server)), session());
