@@ -40,6 +40,8 @@ struct Inner {
 #[derive(Default)]
 struct Seats {
     taken: usize,
+    /// Of these, the places of sockets whose user is not known yet.
+    unknown: usize,
     of_user: HashMap<UserId, usize>,
     owners: HashMap<(UserId, ConversationId), Owner>,
 }
@@ -54,6 +56,8 @@ pub(crate) struct Seat {
     live: Live,
     session: u64,
     user: Option<UserId>,
+    /// Its user is not known yet.
+    is_unknown: bool,
     owned: Option<ConversationId>,
     _awaited: TaskTrackerToken,
 }
@@ -76,18 +80,30 @@ impl Live {
 
     /// A place for one more session; `None` when `most` are there, or the process is stopping.
     pub(crate) fn enter(&self, most: usize) -> Option<Seat> {
+        self.take(most, false)
+    }
+
+    /// The same for a socket whose user is not known before its first message: of such, a quarter of `most` at a time, so that
+    /// those who have no key keep no more places from those who have one.
+    pub(crate) fn enter_unknown(&self, most: usize) -> Option<Seat> {
+        self.take(most, true)
+    }
+
+    fn take(&self, most: usize, is_unknown: bool) -> Option<Seat> {
         if self.0.stop.is_cancelled() {
             return None;
         }
         let mut seats = self.0.seats.lock();
-        if seats.taken >= most {
+        if seats.taken >= most || (is_unknown && seats.unknown >= most.div_ceil(4)) {
             return None;
         }
         seats.taken += 1;
+        seats.unknown += usize::from(is_unknown);
         Some(Seat {
             live: self.clone(),
             session: self.0.numbers.fetch_add(1, Ordering::Relaxed),
             user: None,
+            is_unknown,
             owned: None,
             _awaited: self.0.tracker.token(),
         })
@@ -108,6 +124,7 @@ impl Seat {
             return false;
         }
         *of_user += 1;
+        seats.unknown -= usize::from(std::mem::take(&mut self.is_unknown));
         self.user = Some(user.clone());
         true
     }
@@ -144,6 +161,7 @@ impl Drop for Seat {
         self.disown();
         let mut seats = self.live.0.seats.lock();
         seats.taken = seats.taken.saturating_sub(1);
+        seats.unknown -= usize::from(self.is_unknown);
         if let Some(user) = self.user.take()
             && let Some(of_user) = seats.of_user.get_mut(&user)
         {
@@ -171,6 +189,19 @@ mod tests {
         assert!(!seats[2].sit(&ann, 1));
         seats.clear();
         assert!(live.enter(3).unwrap().sit(&ann, 1));
+    }
+
+    #[test]
+    fn sockets_without_a_key_take_a_quarter_of_the_places() {
+        let (live, ann) = (Live::default(), UserId::new("ann"));
+        let mut unknown: Vec<Seat> = (0..2).map(|_| live.enter_unknown(8).unwrap()).collect();
+        assert!(live.enter_unknown(8).is_none());
+        assert!(live.enter(8).is_some(), "one with a key has a place");
+        assert!(unknown[0].sit(&ann, 1));
+        let third = live.enter_unknown(8).unwrap();
+        assert!(live.enter_unknown(8).is_none());
+        drop((unknown, third));
+        assert!(live.enter_unknown(1).is_some(), "of one place, too");
     }
 
     #[test]

@@ -136,7 +136,7 @@ async fn web_listen(
     let asks = query(&parameters, |fields| asks(fields, &state.settings))?;
     let upgrade = upgrade.map_err(|_| Error::Refused(Code::NoUpgrade))?;
     let live = &state.settings.live;
-    let seat = live.live.enter(live.sessions).ok_or(Error::Refused(Code::NoSocketFree))?;
+    let seat = live.live.enter_unknown(live.sessions).ok_or(Error::Refused(Code::NoSocketFree))?;
     Ok(bounded(upgrade).on_upgrade(async move |mut socket| {
         match admit(state, asks, seat, &mut socket).await {
             Ok(start) => {
