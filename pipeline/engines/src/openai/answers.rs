@@ -224,8 +224,8 @@ fn part<T: DeserializeOwned>(answer: &mut Map<String, Value>, name: &str) -> Opt
     serde_json::from_value(answer.remove(name)?).ok()
 }
 
-/// The events of a talk's parts, each once although parts overlap: what begins with an event of a part before is that event. Those
-/// of one part may begin together, as all do that are of one day and have no time.
+/// The events of a talk's parts, each once although parts overlap: what begins with an event of a part before is that event.
+/// Those of one part may begin together, as all do that are of one day and have no time.
 pub(super) fn events_of(parts: &[Structure]) -> Vec<EventDraft> {
     let mut events = Vec::<EventDraft>::new();
     for part in parts {

@@ -17,8 +17,8 @@ use crate::{Event, Gap, Language, Reason, Status};
 /// The wait before an utterance is tried again, doubled each time.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
-/// A server that asks to be left alone for longer is asked again after this: a session hears nothing until then, and no more than a
-/// minute of what is said is kept.
+/// A server that asks to be left alone for longer is asked again after this: a session hears nothing until then, and no more
+/// than a minute of what is said is kept.
 const LONGEST_ASKED: Duration = Duration::from_secs(60);
 /// How often an open circuit is asked again.
 const CIRCUIT_WAIT: Duration = Duration::from_secs(5);
