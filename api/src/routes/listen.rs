@@ -195,7 +195,7 @@ fn refused(error: Error) -> CloseCode {
     }
 }
 
-/// Reads what a session must know of its user.
+/// Reads what a session must know of its user. In time: no request waits for it where the key came in a message.
 async fn start(
     state: AppState,
     caller: Caller,
@@ -204,9 +204,13 @@ async fn start(
     own_key: Option<SecretString>,
     seat: Seat,
 ) -> Result<Start, Error> {
-    let user =
-        state.ledger.store().user(&caller.user).await?.ok_or(Error::Refused(Code::NotAuthenticated))?;
-    let people = state.ledger.store().known_people(&caller.user, VOCABULARY, 0).await?;
+    let read = async {
+        let user = state.ledger.store().user(&caller.user).await?;
+        let people = state.ledger.store().known_people(&caller.user, VOCABULARY, 0).await?;
+        Ok::<_, db::Error>((user, people))
+    };
+    let (user, people) = state.ledger.db().in_time(read).await?;
+    let user = user.ok_or(Error::Refused(Code::NotAuthenticated))?;
     let vocabulary = user.name.into_iter().chain(people.into_iter().map(|person| person.name)).collect();
     let requires_own_key = user.requires_byok;
     Ok(Start { state, caller, key, asks, own_key, requires_own_key, vocabulary, seat })
