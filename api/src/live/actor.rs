@@ -77,6 +77,8 @@ pub(crate) struct Actor {
     pub(super) close: Option<CloseCode>,
     pub(super) close_sent: bool,
     pub(super) paused_until: Instant,
+    /// When the client has stopped in the middle of speech, if no more audio comes.
+    pub(super) stops_at: Option<Instant>,
     pub(super) last_frame: Instant,
     pub(super) next_ping: Instant,
     pub(super) next_key: Instant,
@@ -356,7 +358,7 @@ impl Actor {
         let flush = self.flush_until;
         let fixed = [self.next_ping, self.last_frame + IDLE];
         let look = looks.then(|| self.next_look());
-        let timers = [machine, ending, pause, flush, look].into_iter().flatten().chain(fixed);
+        let timers = [machine, ending, pause, self.stops_at, flush, look].into_iter().flatten().chain(fixed);
         timers.min().unwrap_or(self.next_ping)
     }
 
@@ -371,6 +373,11 @@ impl Actor {
         if now >= self.last_frame + IDLE {
             self.last_frame = now;
             self.leave(CloseCode::Idle);
+        }
+        if self.stops_at.take_if(|at| now >= *at).is_some()
+            && let Some(ear) = &mut self.ear
+        {
+            ear.pause();
         }
         let mut actions = Vec::new();
         if self.flush_until.is_some_and(|until| now >= until) {

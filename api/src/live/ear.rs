@@ -31,6 +31,8 @@ pub(super) struct Heard {
     pub(super) until: f64,
     /// There was speech since the last such reminder.
     pub(super) speech: bool,
+    /// Speech is under way at its end.
+    pub(super) speaking: bool,
     /// How long nothing more is to be read: the client sends faster than it may.
     pub(super) wait: Duration,
 }
@@ -58,7 +60,12 @@ impl Ear {
         if speech {
             self.reminded = spoken;
         }
-        Ok(Heard { from, until, speech, wait })
+        Ok(Heard { from, until, speech, speaking: heard.speaking, wait })
+    }
+
+    /// The client sends no more audio, in the middle of speech.
+    pub(super) fn pause(&mut self) {
+        self.recognizer.pause();
     }
 
     pub(super) fn flush(&mut self) {

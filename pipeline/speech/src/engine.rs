@@ -43,6 +43,9 @@ pub trait Recognizer: Send {
     /// is bounded.
     fn waiting(&self) -> f64;
 
+    /// No more audio comes for now, and no silence that would end the utterances under way: they are recognized as they are.
+    fn pause(&mut self) {}
+
     /// Ends the utterances under way. [`Event::Flushed`] follows when everything heard so far was recognized or
     /// given up; a caller in a hurry sets its own limit.
     fn flush(&mut self);

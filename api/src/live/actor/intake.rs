@@ -11,7 +11,7 @@ use live::{
 use records::ConversationId;
 use speech::{Draft, Reason, Status, Undecodable};
 use store::{AssignedSpeaker, LiveLost, PhotoRefusal};
-use tokio::time::Instant;
+use tokio::time::{Duration, Instant};
 
 use super::{
     super::{
@@ -24,6 +24,8 @@ use super::{
 
 /// Binary frames up to this size only keep the socket open.
 const KEEP_ALIVE: usize = 2;
+/// A client that sends no audio for this long in the middle of speech has stopped: a button was let go, or it sends no silence.
+const STOPPED: Duration = Duration::from_millis(1_500);
 /// Who said what was assigned to this is the user of the session.
 const THE_USER: &str = "user";
 /// Speakers whose names are given to what the engine recognizes later.
@@ -101,6 +103,7 @@ impl Actor {
         self.state.metrics.live.frame("audio");
         self.state.metrics.live.audio_seconds.inc_by(heard.until - heard.from);
         self.paused_until = Instant::now() + heard.wait;
+        self.stops_at = heard.speaking.then(|| self.paused_until + STOPPED);
         let mut actions = self.on(Event::Audio(heard.from, heard.until));
         if heard.speech {
             actions.extend(self.on(Event::Speech));

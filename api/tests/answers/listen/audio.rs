@@ -82,6 +82,17 @@ async fn live_words_behind_an_end_request_are_kept_when_the_socket_is_closed_at_
     setup.until(1, "select count(*) from transcript_segments where content = 'Behind.'").await;
 }
 
+/// A button that was let go, or a client that sends no silence: what was said last came with the next words, or not at all.
+#[tokio::test]
+async fn live_speech_that_stops_without_silence_is_recognized() {
+    let engine = Arc::new(Prompted::default());
+    let live = LiveSettings { engine, ..LiveSettings::default() };
+    let setup = Setup::with(Settings { live, ..quick() }).await;
+    let mut line = setup.line("codec=pcm16&sample_rate=16000").await.ready().await;
+    line.send_bytes(vec![0; 3_200]).await;
+    assert_eq!(line.until("segments").await[0]["text"], "Paused.");
+}
+
 #[tokio::test]
 async fn live_conversation_that_a_request_ends_keeps_the_count_of_its_audio() {
     let (setup, _) = setup().await;

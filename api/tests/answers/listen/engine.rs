@@ -119,7 +119,11 @@ pub(super) fn said(text: &str) -> Event {
     Event::Final(vec![Draft { text: text.to_owned(), speaker: 0, start: 0.0, end: 1.0 }])
 }
 
-struct PromptedEar(watch::Sender<usize>);
+/// Whatever it hears is speech; it says so when no more comes.
+struct PromptedEar {
+    flushes: watch::Sender<usize>,
+    events: mpsc::Sender<Event>,
+}
 
 impl Engine for Prompted {
     fn name(&self) -> &'static str {
@@ -133,14 +137,18 @@ impl Engine for Prompted {
     fn open(&self, _: Session) -> Result<(Box<dyn Recognizer>, Events), BadKey> {
         let (events, receiver) = speech::channel();
         events.try_send(Event::Status(Status::Ready)).unwrap();
-        *self.session.lock().unwrap() = Some(events);
-        Ok((Box::new(PromptedEar(self.flushes.clone())), receiver))
+        *self.session.lock().unwrap() = Some(events.clone());
+        Ok((Box::new(PromptedEar { flushes: self.flushes.clone(), events }), receiver))
     }
 }
 
 impl Recognizer for PromptedEar {
     fn hear(&mut self, _: &Audio) -> Activity {
-        Activity::default()
+        Activity { speaking: true, last_speech: None }
+    }
+
+    fn pause(&mut self) {
+        self.events.try_send(said("Paused.")).unwrap();
     }
 
     fn waiting(&self) -> f64 {
@@ -148,7 +156,7 @@ impl Recognizer for PromptedEar {
     }
 
     fn flush(&mut self) {
-        self.0.send_modify(|asked| *asked += 1);
+        self.flushes.send_modify(|asked| *asked += 1);
     }
 
     fn finish(self: Box<Self>) {}

@@ -134,6 +134,10 @@ impl Recognizer for Ear {
         self.backlog.waiting()
     }
 
+    fn pause(&mut self) {
+        self.push_open();
+    }
+
     fn flush(&mut self) {
         self.push_open();
         self.backlog.flush();

@@ -318,6 +318,19 @@ async fn flush_finishes_the_current_utterance() {
 }
 
 #[tokio::test]
+async fn stt_pause_finishes_what_no_silence_ended() {
+    let server = server().await;
+    let mut speaker = Speaker::open(&engine(&openai(&server)), session());
+    speaker.say(&tone(300, 2.0));
+    speaker.recognizer.as_mut().unwrap().pause();
+    speaker.until(is_final).await;
+    speaker.say(&tone(400, 2.0));
+    let seen = speaker.finish().await;
+    assert_eq!(seen.words(), ["tone300", "tone400"]);
+    assert!(!seen.0.contains(&Event::Flushed), "nobody asked");
+}
+
+#[tokio::test]
 async fn stt_session_end_does_not_wait_for_an_unavailable_server() {
     let server = server().await;
     let mut speaker = Speaker::open(&engine(&openai(&server)), session());
