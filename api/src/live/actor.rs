@@ -218,6 +218,7 @@ impl Actor {
     /// Hands an event to the machine.
     pub(super) fn on(&mut self, event: Event) -> Vec<Action> {
         let now = self.now();
+        self.session.recognizing(self.ear.as_ref().is_some_and(Ear::is_recognizing));
         self.session.on(event, now)
     }
 

@@ -63,6 +63,10 @@ impl Ear {
         Ok(Heard { from, until, speech, speaking: heard.speaking, wait })
     }
 
+    pub(super) fn is_recognizing(&self) -> bool {
+        self.recognizer.is_recognizing()
+    }
+
     /// The client sends no more audio, in the middle of speech.
     pub(super) fn pause(&mut self) {
         self.recognizer.pause();

@@ -395,24 +395,6 @@ fn live_full_session_reports_it_and_recovers() {
     assert!(!world.session.is_full());
 }
 
-/// A frame of 64 KiB holds two thousand of them, and a ledger takes five hundred at a time.
-#[test]
-fn live_session_with_very_many_words_that_wait_is_full() {
-    let mut world = World::new();
-    for _ in 0..5 {
-        world.say(2_000, false);
-        assert!(!world.session.is_full());
-    }
-    world.say(1, false);
-    assert!(world.session.is_full(), "its words are 49 KB, and take megabytes");
-    for _ in 0..3 {
-        world.answer();
-        world.now += 1.0;
-        world.on(Event::Tick);
-    }
-    assert!(!world.session.is_full());
-}
-
 #[test]
 fn live_repeated_segments_are_shown_and_start_no_conversation() {
     let mut world = World::new();

@@ -142,6 +142,10 @@ impl Recognizer for Ear {
         self.shared.tape().waiting()
     }
 
+    fn is_recognizing(&self) -> bool {
+        !self.shared.tape().is_idle()
+    }
+
     fn pause(&mut self) {
         if self.gate.open {
             self.shared.tape().pause();

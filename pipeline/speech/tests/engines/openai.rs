@@ -322,7 +322,10 @@ async fn stt_pause_finishes_what_no_silence_ended() {
     let server = server().await;
     let mut speaker = Speaker::open(&engine(&openai(&server)), session());
     speaker.say(&tone(300, 2.0));
+    let is_recognizing = |speaker: &Speaker| speaker.recognizer.as_ref().unwrap().is_recognizing();
+    assert!(!is_recognizing(&speaker));
     speaker.recognizer.as_mut().unwrap().pause();
+    assert!(is_recognizing(&speaker), "a session waits for it");
     speaker.until(is_final).await;
     speaker.say(&tone(400, 2.0));
     let seen = speaker.finish().await;
