@@ -310,6 +310,12 @@ impl Actor {
                 self.next_parked = Instant::now();
                 self.on(Event::AdmittedElsewhere(id.as_str().to_owned()))
             }
+            Command::Superseded(id) => {
+                if self.current.as_ref().is_some_and(|current| current.id == id) {
+                    self.leave(CloseCode::Superseded);
+                }
+                Vec::new()
+            }
             Command::Flush(answer) => {
                 self.flushes.push(answer);
                 self.flush_until = Some(Instant::now() + FLUSH);

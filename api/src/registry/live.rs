@@ -16,13 +16,15 @@ use tokio_util::{
     task::{TaskTracker, task_tracker::TaskTrackerToken},
 };
 
-/// What a request asks of a session of the same process.
+/// What a request, or another session, asks of a session of the same process.
 #[derive(Debug)]
 pub(crate) enum Command {
     /// Everything that was said is to be stored; the sender is answered, or dropped.
     Flush(oneshot::Sender<()>),
     /// This conversation was admitted.
     Admitted(ConversationId),
+    /// Another session has taken this conversation over.
+    Superseded(ConversationId),
 }
 
 /// The live sessions of one process. Cheap to clone; [`run`](Self::run) must be running while they are used.
@@ -134,13 +136,17 @@ impl Seat {
         self.live.0.stop.clone()
     }
 
-    /// From now on the session fills this conversation, and takes commands for it.
+    /// From now on the session fills this conversation, and takes commands for it. One of this process that filled it before is
+    /// told: its client may be gone without a word, and it keeps a place of the user's.
     pub(crate) fn own(&mut self, id: &ConversationId, commands: &mpsc::Sender<Command>) {
         self.disown();
         if let Some(user) = &self.user {
             let owner = Owner { session: self.session, commands: commands.clone() };
-            self.live.0.seats.lock().owners.insert((user.clone(), id.clone()), owner);
+            let before = self.live.0.seats.lock().owners.insert((user.clone(), id.clone()), owner);
             self.owned = Some(id.clone());
+            if let Some(before) = before {
+                let _ = before.commands.try_send(Command::Superseded(id.clone()));
+            }
         }
     }
 
@@ -209,9 +215,11 @@ mod tests {
         let (live, ann, id) = (Live::default(), UserId::new("ann"), ConversationId::new("c"));
         let (mut old, mut young) = (live.enter(9).unwrap(), live.enter(9).unwrap());
         assert!(old.sit(&ann, 9) && young.sit(&ann, 9));
-        let (commands, _) = mpsc::channel(1);
+        let (commands, mut of_old) = mpsc::channel(1);
         old.own(&id, &commands);
+        let (commands, _) = mpsc::channel(1);
         young.own(&id, &commands);
+        assert!(matches!(of_old.try_recv(), Ok(Command::Superseded(taken)) if taken == id));
         drop(old);
         assert!(live.owner(&ann, &id).is_some());
         drop(young);

@@ -49,8 +49,8 @@ async fn live_sessions_are_limited_per_user_and_process() {
     let setup = Setup::with(api::Settings { live, ..quick() }).await;
     let key = setup.bench.key.clone();
     let mut lines = Vec::new();
-    for _ in 0..3 {
-        lines.push(setup.line("client_device_id=a").await.ready().await);
+    for device in ["a", "b", "c"] {
+        lines.push(setup.line(&format!("client_device_id={device}")).await.ready().await);
     }
     assert_eq!(setup.refusal(&key, "uid=ann").await.0, 429);
     let bob = setup.bench.person("bob", Scope::ALL).await;
