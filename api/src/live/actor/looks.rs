@@ -34,26 +34,28 @@ impl Actor {
 
     /// Begins the look that is due.
     pub(super) fn look(&mut self) -> Option<BoxFuture<'static, Looked>> {
-        let (now, ledger) = (Instant::now(), self.state.ledger.clone());
+        let now = Instant::now();
+        if now < self.next_look() {
+            return None;
+        }
+        let ledger = self.state.ledger.clone();
         if now >= self.next_key {
             self.next_key = now + self.state.settings.live.key_checked_every;
             let key = self.key;
-            return Some(Box::pin(run_to_completion(async move {
+            Some(Box::pin(run_to_completion(async move {
                 match ledger.store().key_owner(&key).await {
                     Ok(None) => Looked::KeyIsGone,
                     Ok(Some(_)) | Err(_) => Looked::Nothing,
                 }
-            })));
-        }
-        if now >= self.next_parked && self.operator.own_key.is_some() {
+            })))
+        } else {
             self.next_parked = now + PARKED;
             let user = self.operator.user.clone();
-            return Some(Box::pin(run_to_completion(async move {
+            Some(Box::pin(run_to_completion(async move {
                 let parked = ledger.store().parked_jobs(&user, LOOKED_AT);
                 ledger.db().in_time(parked).await.map_or(Looked::Nothing, Looked::Parked)
-            })));
+            })))
         }
-        None
     }
 
     pub(super) fn looked(&mut self, looked: Looked) {
