@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use store::{
     ConversationLine, Found, FoundKind, GoalFilter, GoalRefusal, MemoryFilter, SearchQuery, TaskFilter,
 };
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::excerpt::transcript;
 use crate::{
@@ -21,7 +22,7 @@ use crate::{
     ids::Ids,
     read::in_calendar,
     shapes::{self, SearchResult, Time, moment},
-    state::{AppState, Searches},
+    state::{Account, AppState, Searches},
 };
 
 /// The data of one user, as far as a key may reach. Cheap to clone.
@@ -34,6 +35,8 @@ pub(crate) struct UserData {
     may_read: Readable,
     ids: Arc<dyn Ids>,
     searches: Arc<Searches>,
+    /// The memory that the user may hold.
+    account: Account,
     categorize: Arc<dyn Categorize>,
     /// The characters of a transcript that `fetch` returns.
     transcript: usize,
@@ -63,6 +66,7 @@ impl UserData {
             },
             ids: Arc::clone(&state.ids),
             searches: Arc::clone(&state.searches),
+            account: caller.account.clone(),
             categorize: Arc::clone(&state.settings.categorize),
             transcript,
         }
@@ -105,7 +109,8 @@ impl UserData {
             memories: wants("memory") && self.may_read.memories,
             action_items: wants("action_item") && self.may_read.action_items,
         };
-        let found = self.found(&query).await?;
+        let _turn = self.turn().await?;
+        let found = self.ledger.store().search(&self.user, &query).await.map_err(broken)?;
         let results: Vec<SearchResult> = found.iter().map(result).collect();
         Ok(Output {
             value: json!({ "results": results }),
@@ -113,20 +118,21 @@ impl UserData {
         })
     }
 
-    /// What is found in the user's turn.
-    async fn found(&self, query: &SearchQuery) -> Result<Vec<Found>, ToolFailure> {
+    /// Waits for the turn of a search of the user's, which runs while it is held.
+    async fn turn(&self) -> Result<OwnedSemaphorePermit, ToolFailure> {
         let turn = self.searches.turn(&self.user).await;
-        let _turn = turn.map_err(|_| {
-            ToolFailure("Too many searches run at once: send one after the other.".to_owned())
-        })?;
-        self.ledger.store().search(&self.user, query).await.map_err(broken)
+        turn.map_err(|_| ToolFailure("Too many searches run at once: send one after the other.".to_owned()))
     }
 
     /// A conversation, a memory or an action item: ids say nothing about kinds.
     async fn fetch(&self, arguments: &Value) -> Done {
         let id = clean(arguments, "id").unwrap_or_default();
         let conversation = ConversationId::new(id.clone());
-        let view = self.ledger.store().conversation(&self.user, &conversation, true).await.map_err(broken)?;
+        let reserve = |bytes: usize| self.account.hold(bytes.min(self.account.most()));
+        let found = self.ledger.store().conversation_within(&self.user, &conversation, reserve).await;
+        let view = found.map_err(broken)?.map_err(|_| {
+            ToolFailure("Too much of the user's data is in flight: fetch this again later.".to_owned())
+        })?;
         if let Some(view) = view {
             let (text, is_whole) = transcript(&view, self.transcript);
             let record = &view.conversation;
@@ -194,6 +200,10 @@ impl UserData {
             language: self.language.clone(),
             limit: limit(arguments, 50),
         };
+        let _turn = match filter.words {
+            Some(_) => Some(self.turn().await?),
+            None => None,
+        };
         let found = self.ledger.store().tasks(&self.user, &filter).await.map_err(broken)?;
         Ok(Output {
             value: json!({ "action_items": found.iter().map(shapes::action_item).collect::<Vec<_>>() }),
@@ -244,7 +254,8 @@ impl UserData {
                     memories: true,
                     ..SearchQuery::default()
                 };
-                let found = self.found(&query).await?;
+                let _turn = self.turn().await?;
+                let found = self.ledger.store().search(&self.user, &query).await.map_err(broken)?;
                 let ids: Vec<String> = found.into_iter().map(|found| found.id).collect();
                 self.ledger.store().memories_named(&self.user, &ids).await.map_err(broken)?
             }

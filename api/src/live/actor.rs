@@ -2,6 +2,7 @@
 
 mod ending;
 mod intake;
+mod looks;
 
 use std::{collections::HashMap, collections::VecDeque, sync::Arc};
 
@@ -12,7 +13,7 @@ use records::ConversationId;
 use speech::Events;
 use tokio::{
     sync::{mpsc, oneshot},
-    task::JoinSet,
+    task::{JoinSet, coop::consume_budget},
     time::{Duration, Instant, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
@@ -20,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use self::{
     ending::Ending,
     intake::{Done, Todo},
+    looks::Looked,
 };
 use super::{
     after,
@@ -38,8 +40,6 @@ use crate::{
 pub(super) const PING: Duration = Duration::from_secs(10);
 /// A client that sends nothing for this long is gone.
 const IDLE: Duration = Duration::from_secs(90);
-/// How often jobs that wait for this session's key are looked for.
-const PARKED: Duration = Duration::from_secs(15);
 /// How long recognition may take to finish what was said before a conversation is ended on request.
 const FLUSH: Duration = Duration::from_secs(3);
 /// How long what a client still sends is read after the close frame.
@@ -77,6 +77,8 @@ pub(crate) struct Actor {
     pub(super) close: Option<CloseCode>,
     pub(super) close_sent: bool,
     pub(super) paused_until: Instant,
+    /// When the client has stopped in the middle of speech, if no more audio comes.
+    pub(super) stops_at: Option<Instant>,
     pub(super) last_frame: Instant,
     pub(super) next_ping: Instant,
     pub(super) next_key: Instant,
@@ -102,6 +104,7 @@ impl Actor {
         let mut reads = true;
         let mut work: Working<Outcome> = None;
         let mut side: Working<Done> = None;
+        let mut look: Working<Looked> = None;
         self.greet();
         self.carry(first, &mut work);
         while !self.is_done(out.is_closed()) {
@@ -110,7 +113,9 @@ impl Actor {
             if !listens {
                 self.last_frame = Instant::now();
             }
-            let wake = self.next_wake(listens);
+            let wake = self.next_wake(listens, look.is_none());
+            // A client that sends without end keeps no timer from its turn.
+            let listens = listens && wake > Instant::now();
             let happened = tokio::select! {
                 biased;
                 () = self.stop.cancelled(), if self.ending.is_none() => {
@@ -124,6 +129,11 @@ impl Actor {
                 done = whole(&mut side), if side.is_some() => {
                     side = None;
                     self.done(done)
+                }
+                looked = whole(&mut look), if look.is_some() => {
+                    look = None;
+                    self.looked(looked);
+                    Vec::new()
                 }
                 permit = out.reserve(), if self.has_output() => {
                     match (permit, self.output()) {
@@ -141,7 +151,7 @@ impl Actor {
                     Some(event) => self.heard(event),
                     None => {
                         events = None;
-                        self.flushed()
+                        self.finished()
                     }
                 },
                 Some(frame) = self.followed.1.recv() => {
@@ -150,6 +160,8 @@ impl Actor {
                 }
                 Some(command) = self.commands.1.recv() => self.command(command),
                 frame = frames.next(), if listens => {
+                    // Frames that came together are there at once: after some of them the thread's other tasks have their turns.
+                    consume_budget().await;
                     self.last_frame = Instant::now();
                     match frame {
                         Some(Ok(Message::Close(_))) | None => {
@@ -165,9 +177,12 @@ impl Actor {
                         Some(Ok(message)) => self.take(message),
                     }
                 }
-                () = sleep_until(wake) => self.tick().await,
+                () = sleep_until(wake) => self.tick(),
             };
             self.carry(happened, &mut work);
+            if look.is_none() {
+                look = self.look();
+            }
             if side.is_none() {
                 side = self.next_todo();
             }
@@ -178,7 +193,11 @@ impl Actor {
         }
         drop(out);
         // What the client still sends is read for a moment: a connection that is closed before loses the close frame.
-        let rest = async { while let Some(Ok(_)) = frames.next().await {} };
+        let rest = async {
+            while let Some(Ok(_)) = frames.next().await {
+                consume_budget().await;
+            }
+        };
         let _ = tokio::time::timeout(REST, rest).await;
         self.state.metrics.live.sessions.dec();
         let code = self.close.or(self.ending.as_ref().map(|ending| ending.code));
@@ -199,6 +218,7 @@ impl Actor {
     /// Hands an event to the machine.
     pub(super) fn on(&mut self, event: Event) -> Vec<Action> {
         let now = self.now();
+        self.session.recognizing(self.ear.as_ref().is_some_and(Ear::is_recognizing));
         self.session.on(event, now)
     }
 
@@ -265,7 +285,9 @@ impl Actor {
     fn ended(&mut self, id: ConversationId) {
         self.state.metrics.live.conversations.with_label_values(&["ended"]).inc();
         self.seat.disown();
-        self.current = None;
+        if let Some(ended) = self.current.take() {
+            self.note_taken(ended);
+        }
         self.speakers.clear();
         while self.followers.try_join_next().is_some() {}
         if self.followers.len() < MOST_FOLLOWED {
@@ -274,12 +296,25 @@ impl Actor {
         }
     }
 
+    /// Notes what the speech of a conversation took that has ended, by whatever request.
+    pub(super) fn note_taken(&self, ended: Current) {
+        let Some(usage) = self.ear.as_ref().and_then(|ear| self.taken.so_far(ear)) else { return };
+        let operator = Arc::clone(&self.operator);
+        tokio::spawn(async move { operator.note(&ended, &usage).await });
+    }
+
     fn command(&mut self, command: Command) -> Vec<Action> {
         match command {
             Command::Admitted(id) => {
                 // Its job may be parked, and this session may have the key.
                 self.next_parked = Instant::now();
                 self.on(Event::AdmittedElsewhere(id.as_str().to_owned()))
+            }
+            Command::Superseded(id) => {
+                if self.current.as_ref().is_some_and(|current| current.id == id) {
+                    self.leave(CloseCode::Superseded);
+                }
+                Vec::new()
             }
             Command::Flush(answer) => {
                 self.flushes.push(answer);
@@ -322,19 +357,19 @@ impl Actor {
         too_late || (out_is_closed && self.close.is_some())
     }
 
-    /// When the next timer is due.
-    fn next_wake(&self, listens: bool) -> Instant {
+    /// When the next timer is due. `looks`: nothing is being looked up.
+    fn next_wake(&self, listens: bool, looks: bool) -> Instant {
         let machine = self.session.deadline().map(|due| self.began + Duration::from_secs_f64(due.max(0.0)));
         let ending = self.ending.as_ref().map(Ending::next);
         let pause = (!listens).then_some(self.paused_until).filter(|until| *until > Instant::now());
         let flush = self.flush_until;
-        let fixed = [self.next_ping, self.next_key, self.last_frame + IDLE];
-        let parked = self.operator.own_key.as_ref().map(|_| self.next_parked);
-        let timers = [machine, ending, pause, flush, parked].into_iter().flatten().chain(fixed);
+        let fixed = [self.next_ping, self.last_frame + IDLE];
+        let look = looks.then(|| self.next_look());
+        let timers = [machine, ending, pause, self.stops_at, flush, look].into_iter().flatten().chain(fixed);
         timers.min().unwrap_or(self.next_ping)
     }
 
-    async fn tick(&mut self) -> Vec<Action> {
+    fn tick(&mut self) -> Vec<Action> {
         let now = Instant::now();
         if now >= self.next_ping {
             self.next_ping = now + PING;
@@ -346,38 +381,20 @@ impl Actor {
             self.last_frame = now;
             self.leave(CloseCode::Idle);
         }
-        if now >= self.next_key {
-            self.next_key = now + self.state.settings.live.key_checked_every;
-            if let Ok(None) = self.state.ledger.store().key_owner(&self.key).await {
-                self.leave(CloseCode::Refused);
-            }
-        }
-        if now >= self.next_parked && self.operator.own_key.is_some() {
-            self.next_parked = now + PARKED;
-            self.resume_parked().await;
+        if self.stops_at.take_if(|at| now >= *at).is_some()
+            && let Some(ear) = &mut self.ear
+        {
+            ear.pause();
         }
         let mut actions = Vec::new();
-        if self.flush_until.is_some_and(|until| now >= until)
-            || self.ending.as_ref().is_some_and(|ending| ending.is_due(now))
-        {
+        if self.flush_until.is_some_and(|until| now >= until) {
             actions.extend(self.flushed());
+        }
+        if self.ending.as_ref().is_some_and(|ending| ending.is_due(now)) {
+            actions.extend(self.finished());
         }
         actions.extend(self.on(Event::Tick));
         actions
-    }
-
-    /// Hands the session's key to the oldest of the user's jobs that wait for it and have not had it yet.
-    async fn resume_parked(&mut self) {
-        const LOOKED_AT: i64 = 50;
-        let Some(key) = self.operator.own_key.clone() else { return };
-        let Ok(parked) = self.state.ledger.store().parked_jobs(&self.operator.user, LOOKED_AT).await else {
-            return;
-        };
-        let Some(job) = parked.into_iter().find(|job| !self.tried.contains(job)) else { return };
-        if let Some(permit) = self.state.settings.keyed.permit(&self.operator.user) {
-            self.tried.push(job.clone());
-            permit.wait(job, key);
-        }
     }
 }
 

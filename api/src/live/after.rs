@@ -65,7 +65,8 @@ async fn describe(
     conversation: &ConversationId,
     frames: &mpsc::Sender<ServerFrame>,
 ) {
-    for (id, description) in ledger.store().photo_descriptions(user, conversation).await.unwrap_or_default() {
+    let described = ledger.db().in_time(ledger.store().photo_descriptions(user, conversation)).await;
+    for (id, description) in described.unwrap_or_default() {
         let _ = frames.send(ServerFrame::PhotoDescribed { id, description }).await;
     }
 }

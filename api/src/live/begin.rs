@@ -116,6 +116,7 @@ impl Actor {
             close: None,
             close_sent: false,
             paused_until: now,
+            stops_at: None,
             last_frame: now,
             next_ping: now + PING,
             next_key: now + key_checked_every,

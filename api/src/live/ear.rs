@@ -20,6 +20,8 @@ pub(super) struct Ear {
     /// Samples per track so far.
     position: u64,
     reminded: f64,
+    /// Flushes that the recognizer has not answered.
+    flushes: usize,
 }
 
 /// What came of one frame.
@@ -29,13 +31,16 @@ pub(super) struct Heard {
     pub(super) until: f64,
     /// There was speech since the last such reminder.
     pub(super) speech: bool,
+    /// Speech is under way at its end.
+    pub(super) speaking: bool,
     /// How long nothing more is to be read: the client sends faster than it may.
     pub(super) wait: Duration,
 }
 
 impl Ear {
     pub(super) fn new(decoder: Decoder, tap: Box<dyn AudioTap>, recognizer: Box<dyn Recognizer>) -> Self {
-        Self { decoder, tap, recognizer, pace: Pace::default(), position: 0, reminded: f64::NEG_INFINITY }
+        let (pace, reminded) = (Pace::default(), f64::NEG_INFINITY);
+        Self { decoder, tap, recognizer, pace, position: 0, reminded, flushes: 0 }
     }
 
     /// Takes a frame that arrived at `now`.
@@ -55,11 +60,27 @@ impl Ear {
         if speech {
             self.reminded = spoken;
         }
-        Ok(Heard { from, until, speech, wait })
+        Ok(Heard { from, until, speech, speaking: heard.speaking, wait })
+    }
+
+    pub(super) fn is_recognizing(&self) -> bool {
+        self.recognizer.is_recognizing()
+    }
+
+    /// The client sends no more audio, in the middle of speech.
+    pub(super) fn pause(&mut self) {
+        self.recognizer.pause();
     }
 
     pub(super) fn flush(&mut self) {
+        self.flushes += 1;
         self.recognizer.flush();
+    }
+
+    /// The recognizer has answered a flush; whether it was the last one, so that everything that was heard is settled.
+    pub(super) fn flushed(&mut self) -> bool {
+        self.flushes = self.flushes.saturating_sub(1);
+        self.flushes == 0
     }
 
     /// Seconds of audio so far.

@@ -87,7 +87,7 @@ impl Operator {
         done.await.unwrap_or_else(|| Event::GaveUp.into())
     }
 
-    async fn note(&self, Current { id, epoch }: &Current, usage: &LiveUsage) {
+    pub(super) async fn note(&self, Current { id, epoch }: &Current, usage: &LiveUsage) {
         let noted = self.ledger.store().note_live_usage(&self.user, id, *epoch, usage);
         if let Err(error) = self.ledger.db().in_time(noted).await {
             tracing::warn!(%error, "what the speech of a conversation took was not noted");

@@ -33,14 +33,22 @@ impl Taken {
         self.noted_at = ear.received();
     }
 
-    /// What is to be written before `operation`: at the end of a conversation, and about every minute of audio.
+    /// What is to be written before `operation`: when the socket is closed, and about every minute of audio.
     pub(super) fn due(&mut self, operation: &Action, ear: &Ear) -> Option<LiveUsage> {
-        let (received, usage) = (ear.received(), ear.usage());
-        let ends = matches!(operation, Action::Admit | Action::Release);
-        if received <= self.before.0 || !(ends || received >= self.noted_at + NOTED_EVERY) {
+        let is_due = matches!(operation, Action::Release) || ear.received() >= self.noted_at + NOTED_EVERY;
+        if !is_due {
             return None;
         }
-        self.noted_at = received;
+        self.noted_at = ear.received();
+        self.so_far(ear)
+    }
+
+    /// What the conversation has taken so far, unless that is nothing.
+    pub(super) fn so_far(&self, ear: &Ear) -> Option<LiveUsage> {
+        let (received, usage) = (ear.received(), ear.usage());
+        if received <= self.before.0 {
+            return None;
+        }
         let (received_before, before) = self.before;
         let recognized = usage.audio_seconds - before.audio_seconds;
         let is_billed = recognized > 0.0;

@@ -16,13 +16,15 @@ use tokio_util::{
     task::{TaskTracker, task_tracker::TaskTrackerToken},
 };
 
-/// What a request asks of a session of the same process.
+/// What a request, or another session, asks of a session of the same process.
 #[derive(Debug)]
 pub(crate) enum Command {
     /// Everything that was said is to be stored; the sender is answered, or dropped.
     Flush(oneshot::Sender<()>),
     /// This conversation was admitted.
     Admitted(ConversationId),
+    /// Another session has taken this conversation over.
+    Superseded(ConversationId),
 }
 
 /// The live sessions of one process. Cheap to clone; [`run`](Self::run) must be running while they are used.
@@ -40,6 +42,8 @@ struct Inner {
 #[derive(Default)]
 struct Seats {
     taken: usize,
+    /// Of these, the places of sockets whose user is not known yet.
+    unknown: usize,
     of_user: HashMap<UserId, usize>,
     owners: HashMap<(UserId, ConversationId), Owner>,
 }
@@ -54,6 +58,8 @@ pub(crate) struct Seat {
     live: Live,
     session: u64,
     user: Option<UserId>,
+    /// Its user is not known yet.
+    is_unknown: bool,
     owned: Option<ConversationId>,
     _awaited: TaskTrackerToken,
 }
@@ -76,18 +82,30 @@ impl Live {
 
     /// A place for one more session; `None` when `most` are there, or the process is stopping.
     pub(crate) fn enter(&self, most: usize) -> Option<Seat> {
+        self.take(most, false)
+    }
+
+    /// The same for a socket whose user is not known before its first message: of such, a quarter of `most` at a time, so that
+    /// those who have no key keep no more places from those who have one.
+    pub(crate) fn enter_unknown(&self, most: usize) -> Option<Seat> {
+        self.take(most, true)
+    }
+
+    fn take(&self, most: usize, is_unknown: bool) -> Option<Seat> {
         if self.0.stop.is_cancelled() {
             return None;
         }
         let mut seats = self.0.seats.lock();
-        if seats.taken >= most {
+        if seats.taken >= most || (is_unknown && seats.unknown >= most.div_ceil(4)) {
             return None;
         }
         seats.taken += 1;
+        seats.unknown += usize::from(is_unknown);
         Some(Seat {
             live: self.clone(),
             session: self.0.numbers.fetch_add(1, Ordering::Relaxed),
             user: None,
+            is_unknown,
             owned: None,
             _awaited: self.0.tracker.token(),
         })
@@ -108,6 +126,7 @@ impl Seat {
             return false;
         }
         *of_user += 1;
+        seats.unknown -= usize::from(std::mem::take(&mut self.is_unknown));
         self.user = Some(user.clone());
         true
     }
@@ -117,13 +136,17 @@ impl Seat {
         self.live.0.stop.clone()
     }
 
-    /// From now on the session fills this conversation, and takes commands for it.
+    /// From now on the session fills this conversation, and takes commands for it. One of this process that filled it before is
+    /// told: its client may be gone without a word, and it keeps a place of the user's.
     pub(crate) fn own(&mut self, id: &ConversationId, commands: &mpsc::Sender<Command>) {
         self.disown();
         if let Some(user) = &self.user {
             let owner = Owner { session: self.session, commands: commands.clone() };
-            self.live.0.seats.lock().owners.insert((user.clone(), id.clone()), owner);
+            let before = self.live.0.seats.lock().owners.insert((user.clone(), id.clone()), owner);
             self.owned = Some(id.clone());
+            if let Some(before) = before {
+                let _ = before.commands.try_send(Command::Superseded(id.clone()));
+            }
         }
     }
 
@@ -144,6 +167,7 @@ impl Drop for Seat {
         self.disown();
         let mut seats = self.live.0.seats.lock();
         seats.taken = seats.taken.saturating_sub(1);
+        seats.unknown -= usize::from(self.is_unknown);
         if let Some(user) = self.user.take()
             && let Some(of_user) = seats.of_user.get_mut(&user)
         {
@@ -174,13 +198,28 @@ mod tests {
     }
 
     #[test]
+    fn sockets_without_a_key_take_a_quarter_of_the_places() {
+        let (live, ann) = (Live::default(), UserId::new("ann"));
+        let mut unknown: Vec<Seat> = (0..2).map(|_| live.enter_unknown(8).unwrap()).collect();
+        assert!(live.enter_unknown(8).is_none());
+        assert!(live.enter(8).is_some(), "one with a key has a place");
+        assert!(unknown[0].sit(&ann, 1));
+        let third = live.enter_unknown(8).unwrap();
+        assert!(live.enter_unknown(8).is_none());
+        drop((unknown, third));
+        assert!(live.enter_unknown(1).is_some(), "of one place, too");
+    }
+
+    #[test]
     fn conversation_taken_over_stays_with_the_newer_session() {
         let (live, ann, id) = (Live::default(), UserId::new("ann"), ConversationId::new("c"));
         let (mut old, mut young) = (live.enter(9).unwrap(), live.enter(9).unwrap());
         assert!(old.sit(&ann, 9) && young.sit(&ann, 9));
-        let (commands, _) = mpsc::channel(1);
+        let (commands, mut of_old) = mpsc::channel(1);
         old.own(&id, &commands);
+        let (commands, _) = mpsc::channel(1);
         young.own(&id, &commands);
+        assert!(matches!(of_old.try_recv(), Ok(Command::Superseded(taken)) if taken == id));
         drop(old);
         assert!(live.owner(&ann, &id).is_some());
         drop(young);

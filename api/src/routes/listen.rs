@@ -136,7 +136,7 @@ async fn web_listen(
     let asks = query(&parameters, |fields| asks(fields, &state.settings))?;
     let upgrade = upgrade.map_err(|_| Error::Refused(Code::NoUpgrade))?;
     let live = &state.settings.live;
-    let seat = live.live.enter(live.sessions).ok_or(Error::Refused(Code::NoSocketFree))?;
+    let seat = live.live.enter_unknown(live.sessions).ok_or(Error::Refused(Code::NoSocketFree))?;
     Ok(bounded(upgrade).on_upgrade(async move |mut socket| {
         match admit(state, asks, seat, &mut socket).await {
             Ok(start) => {
@@ -195,7 +195,7 @@ fn refused(error: Error) -> CloseCode {
     }
 }
 
-/// Reads what a session must know of its user.
+/// Reads what a session must know of its user. In time: no request waits for it where the key came in a message.
 async fn start(
     state: AppState,
     caller: Caller,
@@ -204,9 +204,13 @@ async fn start(
     own_key: Option<SecretString>,
     seat: Seat,
 ) -> Result<Start, Error> {
-    let user =
-        state.ledger.store().user(&caller.user).await?.ok_or(Error::Refused(Code::NotAuthenticated))?;
-    let people = state.ledger.store().known_people(&caller.user, VOCABULARY, 0).await?;
+    let read = async {
+        let user = state.ledger.store().user(&caller.user).await?;
+        let people = state.ledger.store().known_people(&caller.user, VOCABULARY, 0).await?;
+        Ok::<_, db::Error>((user, people))
+    };
+    let (user, people) = state.ledger.db().in_time(read).await?;
+    let user = user.ok_or(Error::Refused(Code::NotAuthenticated))?;
     let vocabulary = user.name.into_iter().chain(people.into_iter().map(|person| person.name)).collect();
     let requires_own_key = user.requires_byok;
     Ok(Start { state, caller, key, asks, own_key, requires_own_key, vocabulary, seat })

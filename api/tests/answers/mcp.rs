@@ -4,6 +4,7 @@ use axum::{
     body::Body,
     http::{HeaderMap, Method, Request},
 };
+use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::bench::{Answer, Bench};
@@ -104,6 +105,25 @@ async fn mcp_unknown_methods_and_tools_are_errors_and_notifications_accepted() {
         let answer = bench.ask(&bench.key, method, "/mcp", None).await;
         assert_eq!((answer.status.as_u16(), answer.header("allow")), (405, "POST"), "{answer:?}");
     }
+}
+
+/// Each list by words is a search: with any number of them at once, other users would wait for the sessions with the database.
+#[tokio::test]
+async fn mcp_lists_by_words_take_turns_like_searches() {
+    let bench = Bench::new().await;
+    // What they read is locked: two after the other give up after two seconds, and the last one waits for longer than it may.
+    let locks = bench.database.hold_locks("lock table memories, action_items in access exclusive mode").await;
+    let calls = ["list_memories", "list_action_items"].into_iter().cycle().take(7).map(|name| {
+        let params = json!({ "name": name, "arguments": { "query": "budget" } });
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string()
+    });
+    let calls: Vec<String> = calls.collect();
+    let answers = join_all(calls.iter().map(|call| post(&bench, &[], call))).await;
+    let words = |answer: &Answer| answer.body["result"]["content"][0]["text"].to_string();
+    let refused = answers.iter().filter(|answer| words(answer).contains("Too many searches run at once"));
+    assert_eq!(refused.count(), 1, "{answers:?}");
+    drop(locks);
+    assert_eq!(post(&bench, &[], &calls[0]).await.body["result"]["structuredContent"]["memories"], json!([]));
 }
 
 #[tokio::test]

@@ -174,6 +174,32 @@ async fn memory_budget_refuses_a_transcript_before_loading_it() {
 }
 
 #[tokio::test]
+async fn memory_budget_refuses_a_tool_a_transcript_before_loading_it() {
+    let (bench, registry) = bench().await;
+    add_conversations(&bench, "ann", 1, 200 * 1_024).await;
+    let params = json!({ "name": "fetch", "arguments": { "id": "ann-1" } });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string();
+    let fetch = async || {
+        let request = Request::post("/mcp")
+            .header("host", "listen.example")
+            .header("authorization", format!("Bearer {}", bench.key))
+            .header("content-type", "application/json");
+        let answer = bench.send_undocumented(request.body(Body::from(call.clone())).unwrap()).await;
+        answer.body["result"].clone()
+    };
+    let path = format!("{P}/conversations/ann-1?include_transcript=true");
+    let unsent = unread(&bench, &bench.key, "GET", &path).await;
+    assert_eq!(unsent.status(), 200);
+    let refused = fetch().await;
+    assert_eq!(refused["isError"], true, "{refused}");
+    assert!(refused["content"][0]["text"].to_string().contains("in flight"), "{refused}");
+    drop(unsent);
+    let fetched = fetch().await;
+    assert!(fetched["structuredContent"]["text"].as_str().unwrap().len() > 90_000, "with room it is loaded");
+    assert_eq!(held(&registry), 0.0);
+}
+
+#[tokio::test]
 async fn memory_budget_bounds_all_users_together() {
     let (bench, registry) = bench().await;
     let mut answers = Vec::new();

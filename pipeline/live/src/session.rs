@@ -9,10 +9,14 @@ use crate::{
 /// Utterances that are appended at once, and the bytes of their text.
 const BATCH: usize = 500;
 const BATCH_BYTES: usize = 256 * 1_024;
-/// Bytes of text that may wait to be appended before the socket is read no further.
-const MOST_WAITING: usize = 1_024 * 1_024;
+/// Bytes of text that may wait to be appended before the socket is read no further, and utterances: of a word each, they take
+/// hundreds of times as much memory as their text.
+const MOST_WAITING_BYTES: usize = 1_024 * 1_024;
+const MOST_WAITING: usize = 10_000;
 /// What a client's recognizer sends may be this many seconds old.
 const CLIENTS_DELAY: f64 = 60.0;
+/// How much longer a conversation lasts, in seconds, for words that are still being recognized.
+const RECOGNIZED: f64 = 60.0;
 /// What is heard as audio is as old as the network is slow.
 const AUDIO_DELAY: f64 = 2.0;
 
@@ -175,6 +179,7 @@ pub struct Session {
     waiting: Vec<Utterance>,
     waiting_bytes: usize,
     last_activity: f64,
+    is_recognizing: bool,
     stored_at: f64,
     renewed_at: f64,
     flushing: bool,
@@ -194,6 +199,7 @@ impl Session {
             waiting: Vec::new(),
             waiting_bytes: 0,
             last_activity: 0.0,
+            is_recognizing: false,
             stored_at: -timing.apart,
             renewed_at: 0.0,
             flushing: false,
@@ -216,6 +222,11 @@ impl Session {
         actions
     }
 
+    /// Whether speech that was heard is being recognized: its words may come, and belong to the conversation.
+    pub fn recognizing(&mut self, is_recognizing: bool) {
+        self.is_recognizing = is_recognizing;
+    }
+
     /// When [`Event::Tick`] has something to do; `None` while an operation is under way.
     pub fn deadline(&self) -> Option<f64> {
         if self.closed || self.in_flight.is_some() {
@@ -231,7 +242,7 @@ impl Session {
 
     /// Whether so much waits to be stored that nothing more should be read.
     pub fn is_full(&self) -> bool {
-        self.waiting_bytes > MOST_WAITING
+        self.waiting_bytes > MOST_WAITING_BYTES || self.waiting.len() > MOST_WAITING
     }
 
     /// The conversation that the session owns.
@@ -422,12 +433,13 @@ impl Session {
 
     /// When the conversation that `began` then ends, if nothing more is said.
     fn end_of(&self, began: f64) -> f64 {
-        (self.last_activity + self.timing.silence).min(began + self.timing.longest)
+        let more = if self.is_recognizing { RECOGNIZED } else { 0.0 };
+        (self.last_activity + self.timing.silence + more).min(began + self.timing.longest)
     }
 
-    /// When the conversation is to be renewed: while speech goes on, and a stub for as long as the session lasts.
+    /// When the conversation is to be renewed: while speech goes on or is recognized, and a stub for as long as the session lasts.
     fn renewal(&self, open: &Open) -> f64 {
-        match self.last_activity > self.renewed_at || open.began().is_none() {
+        match self.last_activity > self.renewed_at || self.is_recognizing || open.began().is_none() {
             true => self.renewed_at + self.timing.renew,
             false => f64::INFINITY,
         }

@@ -43,6 +43,14 @@ pub trait Recognizer: Send {
     /// is bounded.
     fn waiting(&self) -> f64;
 
+    /// Whether speech that was heard is being recognized, so that words of it may come.
+    fn is_recognizing(&self) -> bool {
+        false
+    }
+
+    /// No more audio comes for now, and no silence that would end the utterances under way: they are recognized as they are.
+    fn pause(&mut self) {}
+
     /// Ends the utterances under way. [`Event::Flushed`] follows when everything heard so far was recognized or
     /// given up; a caller in a hurry sets its own limit.
     fn flush(&mut self);

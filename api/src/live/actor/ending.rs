@@ -71,16 +71,20 @@ impl Actor {
         self.leave(CloseCode::Restarting);
     }
 
-    /// What was heard so far is recognized, or given up.
+    /// What was heard before a request is recognized, or its time is over.
     pub(super) fn flushed(&mut self) -> Vec<Action> {
-        let mut actions = Vec::new();
-        if self.flush_until.take().is_some() || !self.flushes.is_empty() {
-            actions.extend(self.on(Event::Flush));
+        match self.flush_until.take().is_some() || !self.flushes.is_empty() {
+            true => self.on(Event::Flush),
+            false => Vec::new(),
         }
+    }
+
+    /// Nothing more will be recognized: everything that was heard is, or its time is over.
+    pub(super) fn finished(&mut self) -> Vec<Action> {
         if let Some(ending) = &mut self.ending {
             ending.finish_until = None;
         }
-        actions
+        self.flushed()
     }
 
     /// Once nothing more is to be recognized, and nothing is done beside the machine's operations, the machine ends the

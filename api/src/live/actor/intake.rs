@@ -11,11 +11,12 @@ use live::{
 use records::ConversationId;
 use speech::{Draft, Reason, Status, Undecodable};
 use store::{AssignedSpeaker, LiveLost, PhotoRefusal};
-use tokio::time::Instant;
+use tokio::time::{Duration, Instant};
 
 use super::{
     super::{
         LARGEST_FRAME,
+        ear::Ear,
         operate::{Current, Operator},
         pictures::Whole,
     },
@@ -24,6 +25,8 @@ use super::{
 
 /// Binary frames up to this size only keep the socket open.
 const KEEP_ALIVE: usize = 2;
+/// A client that sends no audio for this long in the middle of speech has stopped: a button was let go, or it sends no silence.
+const STOPPED: Duration = Duration::from_millis(1_500);
 /// Who said what was assigned to this is the user of the session.
 const THE_USER: &str = "user";
 /// Speakers whose names are given to what the engine recognizes later.
@@ -101,6 +104,7 @@ impl Actor {
         self.state.metrics.live.frame("audio");
         self.state.metrics.live.audio_seconds.inc_by(heard.until - heard.from);
         self.paused_until = Instant::now() + heard.wait;
+        self.stops_at = heard.speaking.then(|| self.paused_until + STOPPED);
         let mut actions = self.on(Event::Audio(heard.from, heard.until));
         if heard.speech {
             actions.extend(self.on(Event::Speech));
@@ -167,7 +171,13 @@ impl Actor {
                 let utterances = drafts.into_iter().map(|draft| self.of_engine(draft)).collect();
                 return self.on(Event::Said { utterances, by_client: false });
             }
-            speech::Event::Flushed => return self.flushed(),
+            speech::Event::Flushed => {
+                // A request may have asked for it before the end did.
+                return match self.ear.as_mut().is_none_or(Ear::flushed) {
+                    true => self.finished(),
+                    false => self.flushed(),
+                };
+            }
             speech::Event::Interim(drafts) => self.show_interim(drafts),
             // The engine's meter has counted it.
             speech::Event::Gap(_) => {}
@@ -247,7 +257,10 @@ impl Actor {
         self.todo.push_front(again);
         // The machine may have opened another one meanwhile.
         match self.current.take_if(|current| current.id == ended) {
-            Some(ended) => self.on(Event::AdmittedElsewhere(ended.id.as_str().to_owned())),
+            Some(ended) => {
+                self.note_taken(ended.clone());
+                self.on(Event::AdmittedElsewhere(ended.id.as_str().to_owned()))
+            }
             None => Vec::new(),
         }
     }

@@ -6,7 +6,11 @@ use api::{LiveSettings, Scope, Settings};
 use futures::{SinkExt, future::join_all};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use serde_json::json;
-use tokio::{net::TcpSocket, time::timeout};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpSocket,
+    time::timeout,
+};
 use tokio_tungstenite::{
     MaybeTlsStream, client_async,
     tungstenite::{Error, Message, client::IntoClientRequest},
@@ -129,6 +133,26 @@ async fn live_client_that_never_reads_is_closed_and_blocks_no_other() {
          where client_device_id = 'a'";
     let stored = setup.count(stored).await;
     assert!((1..=i64::from(sent)).contains(&stored), "{stored} of {sent}");
+}
+
+/// Frames of one byte, which is no JSON, masked with zeros: they come faster than the service reads them.
+#[tokio::test(flavor = "multi_thread")]
+async fn live_client_that_sends_without_end_is_closed_when_its_key_is_revoked() {
+    let live = LiveSettings { key_checked_every: Duration::from_millis(50), ..LiveSettings::default() };
+    let setup = Setup::with(Settings { live, ..quick() }).await;
+    let line = setup.line("custom_stt=enabled").await.ready().await;
+    let MaybeTlsStream::Plain(stream) = line.socket.into_inner() else { panic!("this is no TLS") };
+    let (mut answers, mut frames) = stream.into_split();
+    let many = [0x81, 0x81, 0, 0, 0, 0, b'x'].repeat(100_000);
+    frames.write_all(&many).await.unwrap();
+    let sending = tokio::spawn(async move { while frames.write_all(&many).await.is_ok() {} });
+    setup.bench.run("update developer_keys set revoked_at = now()").await;
+    let closed = async {
+        let mut bytes = vec![0; 4_096];
+        while answers.read(&mut bytes).await.is_ok_and(|read| read > 0) {}
+    };
+    timeout(SOON, closed).await.expect("its key is looked up, however much comes");
+    sending.abort();
 }
 
 #[tokio::test]

@@ -7,7 +7,10 @@ use futures::SinkExt;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::{client::Setup, engine::WordASecond};
+use super::{
+    client::Setup,
+    engine::{Prompted, WordASecond, said},
+};
 use crate::bench::quick;
 
 async fn setup() -> (Setup, Arc<WordASecond>) {
@@ -54,6 +57,52 @@ async fn live_audio_before_an_end_request_is_in_the_ended_conversation() {
         ended.body["conversation"]["transcript_segments"][0]["text"], "word0 word1",
         "the half word, too"
     );
+}
+
+#[tokio::test]
+async fn live_words_behind_an_end_request_are_kept_when_the_socket_is_closed_at_once() {
+    let engine = Arc::new(Prompted::default());
+    let live = LiveSettings { engine: engine.clone(), ..LiveSettings::default() };
+    let setup = Setup::with(Settings { live, ..quick() }).await;
+    let mut line = setup.line("codec=pcm16&sample_rate=16000").await.ready().await;
+    let events = engine.events();
+    events.send(said("Before.")).await.unwrap();
+    line.until("segments").await;
+    let closes = async {
+        engine.until_flushes(1).await;
+        line.socket.close(None).await.unwrap();
+        engine.until_flushes(2).await;
+        // What the request asked for is done; what the end asked for is not.
+        events.send(speech::Event::Flushed).await.unwrap();
+    };
+    let (ended, ()) = tokio::join!(setup.bench.post("/v1/conversations", json!({})), closes);
+    assert_eq!(ended.status, 200);
+    events.send(said("Behind.")).await.expect("recognition goes on");
+    events.send(speech::Event::Flushed).await.unwrap();
+    setup.until(1, "select count(*) from transcript_segments where content = 'Behind.'").await;
+}
+
+/// A button that was let go, or a client that sends no silence: what was said last came with the next words, or not at all.
+#[tokio::test]
+async fn live_speech_that_stops_without_silence_is_recognized() {
+    let engine = Arc::new(Prompted::default());
+    let live = LiveSettings { engine, ..LiveSettings::default() };
+    let setup = Setup::with(Settings { live, ..quick() }).await;
+    let mut line = setup.line("codec=pcm16&sample_rate=16000").await.ready().await;
+    line.send_bytes(vec![0; 3_200]).await;
+    assert_eq!(line.until("segments").await[0]["text"], "Paused.");
+}
+
+#[tokio::test]
+async fn live_conversation_that_a_request_ends_keeps_the_count_of_its_audio() {
+    let (setup, _) = setup().await;
+    let mut line = setup.line("codec=pcm16&sample_rate=16000").await.ready().await;
+    line.send_bytes(vec![0; 40_000]).await;
+    line.until("segments").await;
+    assert_eq!(setup.bench.post("/v1/conversations", json!({})).await.status, 200);
+    let counted = "select count(*) from live_usage join conversations using (user_id, conversation_id) \
+         where status = 'processing' and engine = 'test' and received_seconds = 1.25";
+    setup.until(1, counted).await;
 }
 
 #[tokio::test]

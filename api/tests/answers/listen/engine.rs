@@ -1,12 +1,18 @@
-//! A speech engine that recognizes a word a second, or what the test scripts.
+//! Speech engines: one that recognizes a word a second, and one that says what the test says.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use speech::{
     Activity, Audio, BadKey, Capabilities, Draft, Engine, Event, Events, Reason, Recognizer, Session, Status,
     Usage,
 };
-use tokio::sync::mpsc;
+use tokio::{
+    sync::{mpsc, watch},
+    time::timeout,
+};
 
 #[derive(Default)]
 pub(super) struct WordASecond {
@@ -78,6 +84,79 @@ impl Recognizer for Ear {
             self.say();
         }
         self.events.try_send(Event::Flushed).unwrap();
+    }
+
+    fn finish(self: Box<Self>) {}
+
+    fn usage(&self) -> Usage {
+        Usage::default()
+    }
+}
+
+/// What its session is told is the test's to send.
+#[derive(Default)]
+pub(super) struct Prompted {
+    session: std::sync::Mutex<Option<mpsc::Sender<Event>>>,
+    flushes: watch::Sender<usize>,
+}
+
+impl Prompted {
+    /// The events of the session that was opened last.
+    pub(super) fn events(&self) -> mpsc::Sender<Event> {
+        self.session.lock().unwrap().clone().unwrap()
+    }
+
+    /// Waits until sessions have asked for so many flushes.
+    pub(super) async fn until_flushes(&self, many: usize) {
+        let mut flushes = self.flushes.subscribe();
+        let asked = flushes.wait_for(|asked| *asked >= many);
+        timeout(Duration::from_secs(10), asked).await.expect("a flush is asked for").unwrap();
+    }
+}
+
+/// Final words.
+pub(super) fn said(text: &str) -> Event {
+    Event::Final(vec![Draft { text: text.to_owned(), speaker: 0, start: 0.0, end: 1.0 }])
+}
+
+/// Whatever it hears is speech; it says so when no more comes.
+struct PromptedEar {
+    flushes: watch::Sender<usize>,
+    events: mpsc::Sender<Event>,
+}
+
+impl Engine for Prompted {
+    fn name(&self) -> &'static str {
+        "test"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { audio: true, interim: false, speakers: false, own_key: true }
+    }
+
+    fn open(&self, _: Session) -> Result<(Box<dyn Recognizer>, Events), BadKey> {
+        let (events, receiver) = speech::channel();
+        events.try_send(Event::Status(Status::Ready)).unwrap();
+        *self.session.lock().unwrap() = Some(events.clone());
+        Ok((Box::new(PromptedEar { flushes: self.flushes.clone(), events }), receiver))
+    }
+}
+
+impl Recognizer for PromptedEar {
+    fn hear(&mut self, _: &Audio) -> Activity {
+        Activity { speaking: true, last_speech: None }
+    }
+
+    fn pause(&mut self) {
+        self.events.try_send(said("Paused.")).unwrap();
+    }
+
+    fn waiting(&self) -> f64 {
+        0.0
+    }
+
+    fn flush(&mut self) {
+        self.flushes.send_modify(|asked| *asked += 1);
     }
 
     fn finish(self: Box<Self>) {}

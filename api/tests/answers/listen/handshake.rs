@@ -49,8 +49,8 @@ async fn live_sessions_are_limited_per_user_and_process() {
     let setup = Setup::with(api::Settings { live, ..quick() }).await;
     let key = setup.bench.key.clone();
     let mut lines = Vec::new();
-    for _ in 0..3 {
-        lines.push(setup.line("client_device_id=a").await.ready().await);
+    for device in ["a", "b", "c"] {
+        lines.push(setup.line(&format!("client_device_id={device}")).await.ready().await);
     }
     assert_eq!(setup.refusal(&key, "uid=ann").await.0, 429);
     let bob = setup.bench.person("bob", Scope::ALL).await;
@@ -122,6 +122,21 @@ async fn live_sessions_end_when_their_key_is_revoked() {
     setup.bench.run("update developer_keys set revoked_at = now()").await;
     assert_eq!(line.closed().await, 1008);
     assert_eq!(setup.count("select count(*) from conversations where status = 'in_progress'").await, 1);
+}
+
+#[tokio::test]
+async fn live_session_is_read_while_its_key_cannot_be_looked_up() {
+    let every = std::time::Duration::from_millis(50);
+    let live = LiveSettings { key_checked_every: every, ..LiveSettings::default() };
+    let setup = Setup::with(api::Settings { live, ..quick() }).await;
+    let mut line = setup.line("custom_stt=enabled").await.ready().await;
+    let held = setup.bench.database.hold_locks("lock table developer_keys in access exclusive mode").await;
+    setup.bench.database.until_as_many_wait(1).await;
+    for number in 0..3 {
+        line.say(&["Said meanwhile."], f64::from(number) * 40.0).await;
+        line.until("segments").await;
+    }
+    drop(held);
 }
 
 #[tokio::test]

@@ -1,8 +1,11 @@
 //! The lifecycle of a live conversation: segments, silence, end requests, reconnects.
 
+use std::time::Duration;
+
 use axum::http::Method;
 use job::Queue;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use super::client::Setup;
 use crate::bench::P;
@@ -108,14 +111,37 @@ async fn live_reconnect_resumes_and_closes_the_older_socket() {
     young.say(&["After the tunnel."], 0.0).await;
     let second = young.until("segments").await;
     assert!(second[0]["start"].as_f64() > first[0]["start"].as_f64(), "the clock goes on");
-    old.say(&["Too late."], 3.0).await;
-    assert_eq!(old.closed().await, 1001);
+    assert_eq!(old.closed().await, 1001, "at once: its client may be gone without a word");
     let id = setup.id_in_progress().await;
     assert_eq!(setup.texts(&id).await, ["Before the tunnel.", "After the tunnel."]);
     let mut other = setup.line("custom_stt=enabled&client_device_id=ios_2").await.ready().await;
     other.say(&["Another device."], 0.0).await;
     other.until("segments").await;
     assert_ne!(setup.id_in_progress().await, id);
+}
+
+/// A user has three places, and a socket whose network is gone keeps its own until it was silent for 90 seconds.
+#[tokio::test]
+async fn live_client_that_loses_its_network_again_and_again_is_let_in() {
+    let setup = Setup::new().await;
+    let mut lost = Vec::new();
+    for number in 0..5 {
+        let let_in = async {
+            loop {
+                let query = "uid=ann&custom_stt=enabled&client_device_id=ios_1";
+                match setup.try_connect(&setup.bench.key, query, &[]).await {
+                    Ok(line) => return line,
+                    Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+                }
+            }
+        };
+        let line = timeout(Duration::from_secs(20), let_in).await.expect("the places of the lost are free");
+        let mut line = line.ready().await;
+        line.say(&[&format!("Word{number}")], 0.0).await;
+        line.until("segments").await;
+        lost.push(line);
+    }
+    assert_eq!(setup.count("select count(*) from conversations").await, 1);
 }
 
 #[tokio::test]

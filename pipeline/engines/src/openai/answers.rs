@@ -229,13 +229,17 @@ fn part<T: DeserializeOwned>(answer: &mut Map<String, Value>, name: &str) -> Opt
     serde_json::from_value(answer.remove(name)?).ok()
 }
 
-/// The events of a talk's parts, each once although parts overlap.
+/// The events of a talk's parts, each once although parts overlap: what begins with an event of a part before is that event.
+/// Those of one part may begin together, as all do that are of one day and have no time.
 pub(super) fn events_of(parts: &[Structure]) -> Vec<EventDraft> {
     let mut events = Vec::<EventDraft>::new();
-    for event in parts.iter().flat_map(|part| &part.events) {
-        let near = |other: &EventDraft| (other.start - event.start).abs() < Duration::minutes(1);
-        if !events.iter().any(near) {
-            events.push(event.clone());
+    for part in parts {
+        let before = events.len();
+        for event in &part.events {
+            let near = |other: &EventDraft| (other.start - event.start).abs() < Duration::minutes(1);
+            if !events.iter().take(before).any(near) && !events.contains(event) {
+                events.push(event.clone());
+            }
         }
     }
     events
@@ -273,5 +277,34 @@ mod tests {
             (items.len(), lines, read.memories.map(|memories| memories.len())),
             (1_000, Some(50), Some(1_000))
         );
+    }
+
+    fn part(events: &[(&str, i64)]) -> Structure {
+        let event = |(title, minute): &(&str, i64)| EventDraft {
+            title: (*title).to_owned(),
+            description: String::new(),
+            start: chrono::DateTime::from_timestamp(1_800_000_000 + minute * 60, 0).unwrap_or_default(),
+            duration: DEFAULT_MINUTES,
+        };
+        Structure {
+            title: String::new(),
+            overview: String::new(),
+            category: Category::Other,
+            emoji: String::new(),
+            events: events.iter().map(event).collect(),
+            folder_id: None,
+        }
+    }
+
+    fn titles(parts: &[Structure]) -> Vec<String> {
+        events_of(parts).into_iter().map(|event| event.title).collect()
+    }
+
+    #[test]
+    fn events_that_begin_together_are_kept_and_those_that_parts_repeat_are_not() {
+        let one = part(&[("Anna's birthday", 0), ("Report is due", 0), ("Report is due", 0), ("Lunch", 90)]);
+        assert_eq!(titles(std::slice::from_ref(&one)), ["Anna's birthday", "Report is due", "Lunch"]);
+        let next = part(&[("The lunch", 90), ("Dinner", 400)]);
+        assert_eq!(titles(&[one, next]), ["Anna's birthday", "Report is due", "Lunch", "Dinner"]);
     }
 }

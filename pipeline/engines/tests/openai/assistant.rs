@@ -239,6 +239,25 @@ async fn a_server_without_tools_only_words_what_the_rules_found() {
     }
 }
 
+/// Providers refuse what their filters find in a history, and some a long one, without naming a field.
+#[tokio::test]
+async fn a_history_that_the_server_refuses_takes_the_tools_from_no_other_user() {
+    let mock = Mock::start(Options::default()).await.unwrap();
+    let (engine, _) = engine(&mock);
+    // Two ways with tools in each of two rounds, and two without; the next one is without the history.
+    mock.fault(Fault { times: 6, ..Fault::once(Kind::Status { status: 400 }) });
+    mock.turns([Says::says("You talked about nothing."), Says::says("Fine.")]);
+    let past = Past { speaker: Speaker::Human, text: "refused".to_owned(), apps: Vec::new() };
+    let (reply, _) = ask_after(engine.clone(), vec![past], "What did I talk about yesterday?").await;
+    assert_eq!(reply.text, "You talked about nothing.", "{reply:?}");
+    let last = |mock: &Mock| mock.calls().last().unwrap().body.clone();
+    assert!(!last(&mock).to_string().contains("refused"), "{}", last(&mock));
+
+    assert_eq!(ask(engine, "How are you?").await.0.text, "Fine.");
+    assert_eq!(mock.calls().len(), 8);
+    assert!(last(&mock)["tools"].is_array() && last(&mock)["max_completion_tokens"].is_number());
+}
+
 #[tokio::test]
 async fn failures_are_of_a_closed_list_and_a_users_key_is_its_own() {
     let mock = Mock::start(Options::default()).await.unwrap();

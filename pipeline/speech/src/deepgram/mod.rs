@@ -142,6 +142,17 @@ impl Recognizer for Ear {
         self.shared.tape().waiting()
     }
 
+    fn is_recognizing(&self) -> bool {
+        !self.shared.tape().is_idle()
+    }
+
+    fn pause(&mut self) {
+        if self.gate.open {
+            self.shared.tape().pause();
+            self.shared.changed.notify_one();
+        }
+    }
+
     fn flush(&mut self) {
         self.shared.tape().flush();
         self.shared.changed.notify_one();

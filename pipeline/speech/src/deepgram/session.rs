@@ -46,7 +46,8 @@ impl Task {
                     match end {
                         End::Finished => return,
                         End::Idle => {
-                            self.shared.tape().forget();
+                            let flushed = self.shared.tape().forget();
+                            self.flushed(flushed).await;
                             if !self.wait_for_speech().await {
                                 return;
                             }

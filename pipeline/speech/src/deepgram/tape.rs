@@ -232,16 +232,17 @@ impl Tape {
         flushed
     }
 
-    /// A remainder in which nothing was said need not be sent again.
-    pub(super) fn forget(&mut self) {
+    /// A remainder in which nothing was said need not be sent again; returns how many flushes waited for it.
+    pub(super) fn forget(&mut self) -> usize {
         let to = self.items.iter().take(self.sent).filter_map(|item| match item {
             Item::Audio { at, samples, .. } => Some(at + (samples.len() / self.tracks) as u64),
             Item::Pause | Item::Flush(_) => None,
         });
         let to = to.max().unwrap_or(0);
-        self.settle(to);
+        let flushed = self.settle(to).flushed;
         self.sent = 0;
         self.forgotten.clear();
+        flushed
     }
 
     /// What was given up since the last call.

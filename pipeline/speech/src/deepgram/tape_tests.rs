@@ -48,6 +48,18 @@ async fn tape_replays_audio_without_final_results_after_a_reconnect() {
 }
 
 #[tokio::test]
+async fn tape_flush_behind_a_remainder_is_done_when_the_connection_is_given_back() {
+    let mut tape = Tape::new(1, &Held::new(usize::MAX));
+    tape.record(0, &[1; RATE as usize / 2], Instant::now());
+    sent(&mut tape);
+    tape.flush();
+    sent(&mut tape);
+    assert!(tape.is_idle());
+    assert_eq!(tape.forget(), 1, "a request waits for it");
+    assert!(tape.items.is_empty(), "nothing is left");
+}
+
+#[tokio::test]
 async fn tape_flush_is_done_after_the_audio_before_it() {
     let mut tape = Tape::new(1, &Held::new(usize::MAX));
     tape.flush();

@@ -134,6 +134,14 @@ impl Recognizer for Ear {
         self.backlog.waiting()
     }
 
+    fn is_recognizing(&self) -> bool {
+        self.backlog.waiting() > 0.0
+    }
+
+    fn pause(&mut self) {
+        self.push_open();
+    }
+
     fn flush(&mut self) {
         self.push_open();
         self.backlog.flush();

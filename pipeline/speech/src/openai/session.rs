@@ -17,6 +17,9 @@ use crate::{Event, Gap, Language, Reason, Status};
 /// The wait before an utterance is tried again, doubled each time.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// A server that asks to be left alone for longer is asked again after this: a session hears nothing until then, and no more
+/// than a minute of what is said is kept.
+const LONGEST_ASKED: Duration = Duration::from_secs(60);
 /// How often an open circuit is asked again.
 const CIRCUIT_WAIT: Duration = Duration::from_secs(5);
 /// An utterance on which the server stumbles so often is given up, so that those behind it get their turn.
@@ -117,7 +120,7 @@ impl Task {
                 return Outcome::GivenUp(reason);
             }
             self.set(status, Status::Failing(reason)).await;
-            let asked = asked.unwrap_or_default();
+            let asked = asked.unwrap_or_default().min(LONGEST_ASKED);
             tokio::select! {
                 () = sleep(if is_open { asked } else { asked.max(wait) }) => (),
                 () = self.backlog.closed() => return Outcome::GivenUp(reason),

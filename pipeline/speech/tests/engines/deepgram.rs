@@ -249,6 +249,17 @@ async fn flush_finishes_the_current_utterance() {
 }
 
 #[tokio::test]
+async fn pause_finishes_what_no_silence_ended() {
+    let server = server().await;
+    server.always(Manner { final_every: Some(100), ..Manner::default() });
+    let mut speaker = Speaker::open(&engine(&deepgram(&server)), session());
+    speaker.say(&tone(300, 3.0));
+    speaker.recognizer.as_mut().unwrap().pause();
+    speaker.until(is_final).await;
+    assert!(!speaker.finish().await.0.contains(&Event::Flushed), "nobody asked");
+}
+
+#[tokio::test]
 async fn deepgram_flush_in_silence_or_ignored_by_the_server_is_answered() {
     let server = server().await;
     let mut speaker = Speaker::open(&engine(&deepgram(&server)), session());

@@ -102,6 +102,19 @@ async fn stt_busy_server_is_left_alone_for_its_retry_after() {
 }
 
 #[tokio::test]
+async fn stt_busy_server_that_asks_for_a_day_is_asked_again_after_a_minute() {
+    let server = server().await;
+    let (engine, counts) = counted(&openai(&server));
+    let mut speaker = Speaker::open(&engine, session());
+    server.script([Reply::Status(429, Some(86_400), String::new())]);
+    speaker.utter(300, 1.0);
+    speaker.until(is_final).await;
+    assert_eq!(speaker.finish().await.statuses()[1], Status::Failing(Reason::RateLimited));
+    let latency = counts.latencies.lock().unwrap()[0];
+    assert!((60..70).contains(&latency.as_secs()), "{latency:?}");
+}
+
+#[tokio::test]
 async fn outage_within_the_buffer_loses_no_word() {
     let server = server().await;
     let mut speaker = Speaker::open(&engine(&openai(&server)), session());
@@ -302,6 +315,22 @@ async fn flush_finishes_the_current_utterance() {
     assert!(speaker.seen.iter().any(is_final), "{:?}", speaker.seen);
     speaker.say(&tone(400, 2.0));
     assert_eq!(speaker.finish().await.words(), ["tone300", "tone400"]);
+}
+
+#[tokio::test]
+async fn stt_pause_finishes_what_no_silence_ended() {
+    let server = server().await;
+    let mut speaker = Speaker::open(&engine(&openai(&server)), session());
+    speaker.say(&tone(300, 2.0));
+    let is_recognizing = |speaker: &Speaker| speaker.recognizer.as_ref().unwrap().is_recognizing();
+    assert!(!is_recognizing(&speaker));
+    speaker.recognizer.as_mut().unwrap().pause();
+    assert!(is_recognizing(&speaker), "a session waits for it");
+    speaker.until(is_final).await;
+    speaker.say(&tone(400, 2.0));
+    let seen = speaker.finish().await;
+    assert_eq!(seen.words(), ["tone300", "tone400"]);
+    assert!(!seen.0.contains(&Event::Flushed), "nobody asked");
 }
 
 #[tokio::test]

@@ -52,14 +52,14 @@ impl Ways {
         *self.0.lock()
     }
 
-    /// `way` worked. That a history was too long once says nothing about the next one, and that `is_for_apps` tools were
-    /// refused says nothing about requests without the tools of this user's apps.
+    /// `way` worked. One that worked only without the history says nothing about the next one: that history was too long, or
+    /// was refused for what is in it, in every way. And that `is_for_apps` tools were refused says nothing about requests
+    /// without the tools of this user's apps.
     pub(super) fn remember(&self, way: Way, is_for_apps: bool) {
         let mut known = self.0.lock();
-        let way = match is_for_apps && !way.tools && known.tools {
-            true => return,
-            false => Way { history: true, ..way },
-        };
+        if !way.history || (is_for_apps && !way.tools && known.tools) {
+            return;
+        }
         if *known != way {
             *known = way;
             tracing::info!(
@@ -76,6 +76,16 @@ impl Ways {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_way_that_worked_without_the_history_is_not_remembered() {
+        let ways = Ways::default();
+        let oldest = Way { tools: false, limit: "max_tokens", temperature: false, ..Way::NEWEST };
+        ways.remember(Way { history: false, ..oldest }, false);
+        assert_eq!(ways.known(), Way::NEWEST);
+        ways.remember(oldest, false);
+        assert_eq!(ways.known(), oldest);
+    }
 
     #[test]
     fn a_server_that_refuses_without_a_word_is_asked_without_history_last() {
