@@ -42,7 +42,7 @@ pub use categorize::{Categorize, Uncategorized};
 pub use completion::run_requests_to_completion;
 pub use deliveries::{Deliveries, Invokers, NoDeliveries, NotInvoker};
 pub use error::page as error_codes;
-use error::{Error, Reply};
+use error::{Answered, Error, Reply};
 pub use keyed::{ByokPermit, ByokRuns, NoByokRuns};
 pub use keys::Scope;
 pub use metrics::Metrics;

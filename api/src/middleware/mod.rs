@@ -13,7 +13,7 @@ use tower_http::compression::{CompressionLayer, DefaultPredicate, Predicate};
 
 pub(crate) use encoding::{AsItIs, takes_gzip};
 pub(crate) use idempotency::{
-    Again, Anew, Creating, HEADER as IDEMPOTENCY_KEY, REPLAYED, Resume, name_in, once, refused,
+    Again, Anew, HEADER as IDEMPOTENCY_KEY, REPLAYED, Resume, name_in, once, refused,
 };
 
 use crate::{

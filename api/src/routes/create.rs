@@ -15,7 +15,6 @@ use crate::{
     endpoint::{Answer, Endpoint, takes},
     error::Code,
     ids::of_client_session,
-    middleware::Creating,
     read::{Body, Bool, Choice, Fields, Moment, Note, Text, in_calendar, named, object},
     shapes::{self, CreatedConversation, words::sources},
     state::{AppState, Wait},
@@ -78,7 +77,7 @@ async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value,
 }
 
 async fn from_text(
-    Creating(state): Creating,
+    state: AppState,
     caller: Caller,
     headers: HeaderMap,
     body: Body,
@@ -91,7 +90,7 @@ async fn from_text(
 
 /// POST from diarized segments; a repeat of a `client_session_id` names the same conversation.
 async fn from_segments(
-    Creating(state): Creating,
+    state: AppState,
     caller: Caller,
     headers: HeaderMap,
     body: Body,

@@ -1,6 +1,6 @@
 //! `/v1/dev/keys` and `/v1/dev/key`.
 
-use axum::{Json, extract::State, http::StatusCode};
+use axum::{Json, http::StatusCode};
 use records::{Timestamp, UserId};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
@@ -13,7 +13,6 @@ use crate::{
     endpoint::{Access, Answer, Endpoint, takes},
     error::{Code, Problem},
     keys::generate,
-    middleware::Creating,
     read::{Body, Choice, Fields, ListOf, Moment, Note, Text, object},
     shapes::{
         self,
@@ -64,13 +63,13 @@ async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value,
     Ok(json!(shapes::key(&found.ok_or(Error::NotFound(KIND))?)))
 }
 
-pub(super) async fn list(State(state): State<AppState>, caller: Caller) -> Reply<Vec<shapes::Key>> {
+pub(super) async fn list(state: AppState, caller: Caller) -> Reply<Vec<shapes::Key>> {
     let keys = state.ledger.store().keys(&caller.user).await?;
     Ok(Json(keys.iter().map(shapes::key).collect()))
 }
 
 /// GET `/v1/dev/key`: the key that asks. Every key may know what it is.
-pub(super) async fn own(State(state): State<AppState>, caller: Caller) -> Reply<shapes::Key> {
+pub(super) async fn own(state: AppState, caller: Caller) -> Reply<shapes::Key> {
     // Revoked and pruned since the caller was let in: it is no key any more.
     let own =
         find(&state, &caller.user, &caller.key_id).await?.ok_or(Error::Refused(Code::NotAuthenticated))?;
@@ -78,11 +77,7 @@ pub(super) async fn own(State(state): State<AppState>, caller: Caller) -> Reply<
 }
 
 /// POST: a new key, which can do no more than the key that asks for it, and no longer. Its text is shown this once.
-pub(super) async fn create(
-    Creating(state): Creating,
-    caller: Caller,
-    body: Body,
-) -> Reply<shapes::CreatedKey> {
+pub(super) async fn create(state: AppState, caller: Caller, body: Body) -> Reply<shapes::CreatedKey> {
     let wanted = object(body, read)?;
     for scope in &wanted.scopes {
         caller.require(*scope)?;
@@ -108,7 +103,7 @@ pub(super) async fn create(
 }
 
 pub(super) async fn revoke(
-    State(state): State<AppState>,
+    state: AppState,
     caller: Caller,
     Ids(id): Ids<String>,
 ) -> Result<StatusCode, Error> {

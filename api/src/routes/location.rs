@@ -1,6 +1,6 @@
 //! `/v1/users/geolocation`: where a user is, for the tools of apps; known for 30 minutes.
 
-use axum::{Json, extract::State};
+use axum::Json;
 use chrono::TimeDelta;
 use records::{Conversation, UserId};
 use serde_json::json;
@@ -34,13 +34,13 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-async fn note(State(state): State<AppState>, caller: Caller, body: Body) -> Reply<shapes::AppStatus> {
+async fn note(state: AppState, caller: Caller, body: Body) -> Reply<shapes::AppStatus> {
     let place = object(body, geolocation)?;
     state.ledger.store().note_location(&caller.user, &place, None).await?;
     Ok(Json(shapes::DONE))
 }
 
-async fn forget(State(state): State<AppState>, caller: Caller) -> Reply<shapes::AppStatus> {
+async fn forget(state: AppState, caller: Caller) -> Reply<shapes::AppStatus> {
     state.ledger.store().forget_location(&caller.user).await?;
     Ok(Json(shapes::DONE))
 }

@@ -9,7 +9,7 @@ use assistant::{DataTool, Output, Toolbox, check_arguments};
 use axum::{
     Json,
     body::{Body, to_bytes},
-    extract::{Request, State},
+    extract::Request,
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -29,7 +29,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Error,
+    Answered, Error,
     caller::Caller,
     chat::toolbox::UserData,
     endpoint::{Access, Endpoint},
@@ -51,11 +51,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 }
 
 /// POST: one JSON-RPC message.
-pub(super) async fn serve(
-    State(state): State<AppState>,
-    caller: Caller,
-    request: Request,
-) -> Result<Response, Error> {
+pub(super) async fn serve(state: AppState, caller: Caller, request: Request) -> Answered {
     if !may_come_from(request.headers(), &state.settings.cors_origins) {
         return Ok(refusal(Code::OriginNotAllowed));
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::{
     Json,
-    extract::{FromRequestParts, State},
+    extract::FromRequestParts,
     http::{StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
@@ -14,7 +14,7 @@ use ledger::Delivered;
 use serde_json::{Value, json};
 
 use crate::{
-    Error, NotInvoker,
+    Answered, Error, NotInvoker,
     endpoint::{Access, Endpoint},
     error::Code,
     keys::bearer,
@@ -52,7 +52,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![Endpoint::post(PATH, Access::Open, run).waits(Wait::Run)]
 }
 
-pub(super) async fn run(State(state): State<AppState>, _: Invoker, body: Body) -> Result<Response, Error> {
+pub(super) async fn run(state: AppState, _: Invoker, body: Body) -> Answered {
     let (job, generation) = exact_object(body, dispatch)?;
     Ok(answer(state.settings.deliveries.deliver(job, generation).await))
 }

@@ -1,6 +1,6 @@
 //! `P/search`: full text over what the user has.
 
-use axum::{Json, extract::State};
+use axum::Json;
 use records::Timestamp;
 use store::SearchQuery;
 
@@ -82,7 +82,7 @@ pub(super) fn read_search(fields: &mut Fields<'_>) -> Option<Asked> {
 
 /// GET: the best first. Kinds that are not named are those that the key may read.
 pub(super) async fn search(
-    State(state): State<AppState>,
+    state: AppState,
     caller: Caller,
     parameters: Query,
 ) -> Result<Json<Vec<SearchResult>>, Error> {

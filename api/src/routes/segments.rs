@@ -11,7 +11,6 @@ use crate::{
     caller::Caller,
     endpoint::{Answer, Endpoint, takes},
     error::{Code, Problem},
-    middleware::Creating,
     read::{Body, Bool, Fields, Float, Int, ListOf, Named, Note, Object, Take, Text, object},
     shapes,
     state::AppState,
@@ -65,7 +64,7 @@ async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value,
 }
 
 async fn append(
-    Creating(state): Creating,
+    state: AppState,
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
