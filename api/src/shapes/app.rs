@@ -214,29 +214,21 @@ fn tool(tool: &Tool, is_mine: bool) -> AppTool {
     }
 }
 
-/// A key of an app; its text is not kept.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct AppKey {
-    /// Its id.
-    id: String,
-    /// What its owner calls it.
-    label: String,
-    /// A hint by which its owner knows it again.
-    key_prefix: String,
-    /// When it was made.
-    created_at: Time,
-    /// When it was last used, to the minute.
-    last_used_at: Option<Time>,
-    /// When it was revoked.
-    revoked_at: Option<Time>,
-}
-
-impl Shape for AppKey {
-    fn example() -> Value {
-        json!({
-            "id": conversation::ID, "label": "production", "key_prefix": "lak_0000…zzzz",
-            "created_at": "2026-11-24T09:00:00Z", "last_used_at": null, "revoked_at": null,
-        })
+shape! {
+    /// A key of an app; its text is not kept.
+    app_key(key: KeyRecord) -> AppKey {
+        /// Its id.
+        id: String = key.id.clone(), (super::conversation::ID);
+        /// What its owner calls it.
+        label: String = key.label.clone(), "production";
+        /// A hint by which its owner knows it again.
+        key_prefix: String = key.prefix.clone(), "lak_0000…zzzz";
+        /// When it was made.
+        created_at: Time = key.created_at.into(), "2026-11-24T09:00:00Z";
+        /// When it was last used, to the minute.
+        last_used_at: Option<Time> = key.last_used_at.map(Time::from), null;
+        /// When it was revoked.
+        revoked_at: Option<Time> = key.revoked_at.map(Time::from), null;
     }
 }
 
@@ -253,18 +245,6 @@ pub struct CreatedAppKey {
 impl Shape for CreatedAppKey {
     fn example() -> Value {
         with(AppKey::example(), "secret", "lak_00000000000000000000000000000000zzzzzz")
-    }
-}
-
-/// A key of an app without its text.
-pub fn app_key(key: &KeyRecord) -> AppKey {
-    AppKey {
-        id: key.id.clone(),
-        label: key.label.clone(),
-        key_prefix: key.prefix.clone(),
-        created_at: key.created_at.into(),
-        last_used_at: key.last_used_at.map(Time::from),
-        revoked_at: key.revoked_at.map(Time::from),
     }
 }
 

@@ -4,6 +4,31 @@
 use schemars::JsonSchema;
 use serde_json::Value;
 
+/// A record as it is answered, of which each field is said once: what it means, how it is made of the record, and how it looks in
+/// the example.
+macro_rules! shape {
+    (
+        $(#[$about:meta])*
+        $function:ident($record:ident: $of:ty) -> $shape:ident {
+            $($(#[$meaning:meta])* $field:ident: $kind:ty = $made:expr, $example:tt;)+
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, serde::Serialize, schemars::JsonSchema)]
+        pub struct $shape { $($(#[$meaning])* $field: $kind),+ }
+
+        pub fn $function($record: &$of) -> $shape {
+            $shape { $($field: $made),+ }
+        }
+
+        impl crate::shapes::Shape for $shape {
+            fn example() -> serde_json::Value {
+                serde_json::json!({ $(stringify!($field): $example),+ })
+            }
+        }
+    };
+}
+
 mod action_item;
 mod app;
 mod audio_webhook;
@@ -24,8 +49,7 @@ mod webhook;
 mod webhook_body;
 pub(crate) mod words;
 
-pub(crate) use action_item::created_action_items;
-pub use action_item::{ActionItem, CreatedActionItems, action_item};
+pub use action_item::{ActionItem, CreatedActionItems, action_item, created_action_items};
 pub use app::{App, AppIds, AppKey, AppStatus, CreatedApp, CreatedAppKey, NotificationStatus, app, app_key};
 pub(crate) use app::{DONE, SENT, created_app, created_app_key};
 pub(crate) use audio_webhook::changed_audio_webhook;
@@ -37,8 +61,7 @@ pub use folder::{Folder, folder};
 pub use goal::{Goal, GoalPoint, goal, goal_point};
 pub(crate) use key::created_key;
 pub use key::{CreatedKey, Key, key};
-pub(crate) use memory::created_memories;
-pub use memory::{CreatedMemories, Memory, memory};
+pub use memory::{CreatedMemories, Memory, created_memories, memory};
 pub use message::{Message, MessageError, MessageSource, MessageTool, SearchResult};
 pub(crate) use message::{ended, message, message_error, message_source, message_tool};
 pub use poll::{FailureCause, FinalizationJob, poll};

@@ -13,84 +13,40 @@ use super::{
 };
 use crate::shapes::Shape;
 
-/// The user's settings.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Profile {
-    /// The person's id.
-    id: String,
-    /// The user's name as a speaker.
-    name: Option<String>,
-    /// An IANA time zone: due dates are resolved in it.
-    time_zone: String,
-    /// A language code.
-    language: String,
-    /// Their conversations are processed with their own model key only.
-    requires_byok: bool,
-    /// Summarization apps that are on.
-    #[schemars(with = "Vec<SummaryApp>")]
-    apps: Vec<String>,
-    /// When the user was created.
-    created_at: Time,
-}
-
-impl Shape for Profile {
-    fn example() -> Value {
-        json!({
-            "id": "ada",
-            "name": "Ada",
-            "time_zone": "Europe/London",
-            "language": "en",
-            "requires_byok": false,
-            "apps": ["minutes"],
-            "created_at": "2026-11-20T12:00:00Z",
-        })
+shape! {
+    /// The user's settings.
+    // DECISIONS §2.
+    user(user: User) -> Profile {
+        /// The person's id.
+        id: String = user.id.as_str().to_owned(), "ada";
+        /// The user's name as a speaker.
+        name: Option<String> = user.name.clone(), "Ada";
+        /// An IANA time zone: due dates are resolved in it.
+        time_zone: String = user.time_zone.clone(), "Europe/London";
+        /// A language code.
+        language: String = user.language.clone(), "en";
+        /// Their conversations are processed with their own model key only.
+        requires_byok: bool = user.requires_byok, false;
+        /// Summarization apps that are on.
+        #[schemars(with = "Vec<SummaryApp>")]
+        apps: Vec<String> = user.apps.clone(), ["minutes"];
+        /// When the user was created.
+        created_at: Time = user.created_at.into(), "2026-11-20T12:00:00Z";
     }
 }
 
-/// A person's own settings (DECISIONS §2).
-pub fn user(user: &User) -> Profile {
-    Profile {
-        id: user.id.as_str().to_owned(),
-        name: user.name.clone(),
-        time_zone: user.time_zone.clone(),
-        language: user.language.clone(),
-        requires_byok: user.requires_byok,
-        apps: user.apps.clone(),
-        created_at: user.created_at.into(),
-    }
-}
-
-/// A person whom the user knows: `person_id` of segments.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Person {
-    /// Their id.
-    id: String,
-    /// Their name, 1–100 characters.
-    name: String,
-    /// When they were added.
-    created_at: Time,
-    /// When they were last renamed.
-    updated_at: Time,
-}
-
-impl Shape for Person {
-    fn example() -> Value {
-        json!({
-            "id": "01993b25-73b1-7076-81b9-4162b3c45678",
-            "name": "Helena",
-            "created_at": "2026-11-21T09:00:00Z",
-            "updated_at": "2026-11-21T09:00:00Z",
-        })
-    }
-}
-
-/// A person whom the user knows (DECISIONS §1, "a person of the user's").
-pub fn person(person: &KnownPerson) -> Person {
-    Person {
-        id: person.id.clone(),
-        name: person.name.clone(),
-        created_at: person.created_at.into(),
-        updated_at: person.updated_at.into(),
+shape! {
+    /// A person whom the user knows: `person_id` of segments.
+    // DECISIONS §1, "a person of the user's".
+    person(person: KnownPerson) -> Person {
+        /// Their id.
+        id: String = person.id.clone(), "01993b25-73b1-7076-81b9-4162b3c45678";
+        /// Their name, 1–100 characters.
+        name: String = person.name.clone(), "Helena";
+        /// When they were added.
+        created_at: Time = person.created_at.into(), "2026-11-21T09:00:00Z";
+        /// When they were last renamed.
+        updated_at: Time = person.updated_at.into(), "2026-11-21T09:00:00Z";
     }
 }
 
