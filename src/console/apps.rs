@@ -3,10 +3,7 @@
 use std::collections::BTreeSet;
 
 use askama::Template;
-use axum::{
-    extract::State,
-    response::{Redirect, Response},
-};
+use axum::response::Redirect;
 use job::Timestamp;
 use operations::{Operations, OperatorApp};
 use serde::Deserialize;
@@ -15,7 +12,7 @@ use super::{
     Console,
     auth::Acting,
     confirm::Confirm,
-    error::{Fault, Undone},
+    error::{Acted, Fault, Shown, Undone},
     extract::{Path, Query},
     page::{Frame, render},
     paging::read_place,
@@ -48,16 +45,11 @@ struct Page {
 }
 
 struct Line {
-    id: String,
-    owner: String,
-    name: String,
-    visibility: String,
+    app: OperatorApp,
     state: &'static str,
     words: String,
-    is_off: bool,
     hosts: String,
     tools: usize,
-    installs: i64,
     failing: Option<Moment>,
 }
 
@@ -75,25 +67,16 @@ impl Line {
         Self {
             state,
             words,
-            is_off: app.switched_off_reason.is_some(),
             hosts: hosts.into_iter().collect::<Vec<_>>().join(" "),
             tools: manifest.tools.len(),
             failing: app.failing_since.map(|since| Moment::new(since, now)),
-            id: app.id,
-            owner: app.owner,
-            name: app.name,
-            visibility: app.visibility,
-            installs: app.installs,
+            app,
         }
     }
 }
 
 /// `GET /console/apps`.
-pub(super) async fn list(
-    visitor: Visitor,
-    State(console): State<Console>,
-    Query(which): Query<Which>,
-) -> Result<Response, Fault> {
+pub(super) async fn list(visitor: Visitor, console: Console, Query(which): Query<Which>) -> Shown {
     let user = user(&which.user);
     let before = read_place(which.before.trim())?;
     let shards = console.shards_of(user.as_ref());
@@ -109,10 +92,7 @@ pub(super) async fn list(
 }
 
 /// `GET /console/apps/{id}/{change}`.
-pub(super) async fn ask(
-    visitor: Visitor,
-    Path((id, change)): Path<(String, String)>,
-) -> Result<Response, Fault> {
+pub(super) async fn ask(visitor: Visitor, Path((id, change)): Path<(String, String)>) -> Shown {
     let is_off = reads_off(&change)?;
     let (sentence, button) = match is_off {
         true => (
@@ -138,10 +118,10 @@ pub(super) async fn ask(
 
 /// `POST /console/apps/{id}/{change}`.
 pub(super) async fn change(
-    State(console): State<Console>,
+    console: Console,
     Path((id, change)): Path<(String, String)>,
     acting: Acting,
-) -> Result<Redirect, Undone> {
+) -> Acted {
     let is_off = reads_off(&change)?;
     let action = acting.action()?;
     let (id, action) = (id.as_str(), &action);

@@ -1,10 +1,7 @@
 //! One delivery to an endpoint: its tries, their last answer, and one more round of them. Its body is never shown.
 
 use askama::Template;
-use axum::{
-    extract::State,
-    response::{Redirect, Response},
-};
+use axum::response::Redirect;
 use job::Timestamp;
 use operations::{ActionFilter, DeliveryLine, Operations, delivery_subject};
 use outbox::Redelivery;
@@ -16,7 +13,7 @@ use super::{
     auth::Acting,
     confirm::Confirm,
     endpoint::words,
-    error::{Fault, Undone, in_time},
+    error::{Acted, Fault, Shown, in_time},
     extract::Query,
     live::live_page,
     page::Frame,
@@ -45,11 +42,7 @@ pub(super) struct Page {
 }
 
 /// `GET /console/webhooks/delivery`.
-pub(super) async fn show(
-    visitor: Visitor,
-    State(console): State<Console>,
-    Query(which): Query<Which>,
-) -> Result<Response, Fault> {
+pub(super) async fn show(visitor: Visitor, console: Console, Query(which): Query<Which>) -> Shown {
     let frame = Frame::of(visitor, "webhooks", format!("Delivery {}", which.delivery));
     let frame = frame.live().after(which.done.as_deref());
     let shard = &console.of_user(&UserId::new(&*which.user));
@@ -77,7 +70,7 @@ pub(super) async fn page(operations: &Operations, frame: Frame, which: Which) ->
         sentence: sentence(&line),
         facts: facts(&line),
         moments: moments(&line, now),
-        actions: actions.iter().map(|action| Line::new(action, now)).collect(),
+        actions: actions.into_iter().map(|action| Line::new(action, now)).collect(),
         status: line.status,
         which,
     })
@@ -154,11 +147,7 @@ fn moments(line: &DeliveryLine, now: Timestamp) -> Vec<(&'static str, Moment)> {
 }
 
 /// `GET /console/webhooks/redeliver`.
-pub(super) async fn ask(
-    visitor: Visitor,
-    State(console): State<Console>,
-    Query(which): Query<Which>,
-) -> Result<Response, Fault> {
+pub(super) async fn ask(visitor: Visitor, console: Console, Query(which): Query<Which>) -> Shown {
     let shard = &console.of_user(&UserId::new(&*which.user));
     let line = in_time(shard, find(shard, &which)).await?;
     let again = "It is due at once under its old id, with a whole round of tries; at a disabled endpoint it waits \
@@ -177,7 +166,7 @@ pub(super) async fn ask(
 }
 
 /// `POST /console/webhooks/redeliver`.
-pub(super) async fn redeliver(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
+pub(super) async fn redeliver(console: Console, acting: Acting) -> Acted {
     let field = |name| acting.field(name).unwrap_or_default();
     let (user, endpoint, delivery) = (field("user"), field("endpoint"), field("delivery"));
     let action = acting.action()?;

@@ -1,6 +1,6 @@
 //! What addresses and forms say, read so that every invalid value is answered with a page of ours.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, convert::Infallible};
 
 use axum::{
     body::Bytes,
@@ -20,6 +20,14 @@ pub(super) struct Query<T>(pub(super) T);
 
 /// A form's fields, without those that were left empty.
 pub(super) struct Form(pub(super) BTreeMap<String, String>);
+
+impl FromRequestParts<Self> for Console {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(_: &mut Parts, console: &Self) -> Result<Self, Infallible> {
+        Ok(console.clone())
+    }
+}
 
 impl<T: DeserializeOwned + Send> FromRequestParts<Console> for Path<T> {
     type Rejection = Fault;

@@ -1,7 +1,7 @@
 //! What every answer of the console says to browsers, and the page of a fault once its visitor is known.
 
 use axum::{
-    extract::{FromRequestParts, Request, State},
+    extract::{FromRequestParts, Request},
     http::{HeaderValue, header},
     middleware::Next,
     response::Response,
@@ -26,7 +26,7 @@ fn menu(path: &str) -> &'static str {
 
 /// What every answer of the console says to browsers: nothing from elsewhere, no script but ours, in no frame,
 /// kept nowhere.
-pub(super) async fn guarded(State(console): State<Console>, request: Request, next: Next) -> Response {
+pub(super) async fn guarded(console: Console, request: Request, next: Next) -> Response {
     let nonce = URL_SAFE_NO_PAD.encode(chance().random::<[u8; 16]>());
     let (mut parts, body) = request.into_parts();
     parts.extensions.insert(Nonce(nonce.clone()));

@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use pulldown_cmark::{CowStr, Event, Tag, html::push_html};
 
 use super::{
-    error::Fault,
+    error::{Fault, Shown},
     extract::Path,
     page::{Frame, render},
     visitor::Visitor,
@@ -48,7 +48,7 @@ pub(super) async fn list(visitor: Visitor) -> Response {
 }
 
 /// `GET /console/help/{word}`.
-pub(super) async fn show(visitor: Visitor, Path(word): Path<String>) -> Result<Response, Fault> {
+pub(super) async fn show(visitor: Visitor, Path(word): Path<String>) -> Shown {
     let found = explained::find(&word);
     let found = found.ok_or_else(|| Fault::Missing(format!("{word} is not explained here.")))?;
     if found.word != word {

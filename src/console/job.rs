@@ -2,7 +2,6 @@
 
 use crate::commands::{jobs::show, times::time, users::limits::words as budget_words};
 use askama::Template;
-use axum::{extract::State, response::Response};
 use job::{Job, JobId, State as JobState, Timestamp};
 use ledger::Event;
 use operations::{JobPage, Operations};
@@ -12,7 +11,7 @@ use super::{
     After, Console,
     audit::Line,
     chart::{self, Chart},
-    error::{Fault, in_time},
+    error::{Fault, Shown, in_time},
     extract::{Path, Query},
     live::live_page,
     page::Frame,
@@ -49,27 +48,21 @@ pub(super) struct Page {
 }
 
 struct Edge {
+    event: Event,
     at: Moment,
-    verb: &'static str,
     from: &'static str,
     to: &'static str,
-    to_status: String,
-    epoch: i64,
-    generation: i64,
-    code: Option<String>,
-    worker: Option<String>,
     again: Option<Moment>,
     stages: Vec<(String, String)>,
-    cause: Option<String>,
 }
 
 /// `GET /console/jobs/{id}`.
 pub(super) async fn show(
     visitor: Visitor,
-    State(console): State<Console>,
+    console: Console,
     Path(id): Path<String>,
     Query(after): Query<After>,
-) -> Result<Response, Fault> {
+) -> Shown {
     let frame = Frame::of(visitor, "jobs", format!("Job {id}"));
     let frame = frame.live().after(after.done.as_deref());
     let shard = &console.of_job(&id);
@@ -101,9 +94,9 @@ async fn page(operations: &Operations, frame: Frame, id: String) -> Result<Page,
         admitted: Moment::new(page.view.created_at, at),
         origin: job.origin.to_string(),
         is_cut: page.history.first().is_some_and(|first| first.version > 2),
-        edges: page.history.iter().map(|event| edge(event, &page)).collect(),
         stages: stages(&page.history),
-        actions: page.actions.iter().map(|action| Line::new(action, at)).collect(),
+        edges: page.history.into_iter().map(|event| edge(event, at)).collect(),
+        actions: page.actions.into_iter().map(|action| Line::new(action, at)).collect(),
         id,
     })
 }
@@ -175,20 +168,14 @@ fn facts(page: &JobPage, budget: Option<&UserBudget>) -> Vec<(&'static str, Stri
     facts
 }
 
-fn edge(event: &Event, page: &JobPage) -> Edge {
+fn edge(event: Event, now: Timestamp) -> Edge {
     let ahead = event.ready_at.filter(|ready_at| *ready_at > event.at);
     Edge {
-        at: Moment::new(event.at, page.at),
-        verb: event.verb.as_str(),
+        at: Moment::new(event.at, now),
         from: status(&event.from),
         to: status(&event.to),
-        to_status: event.to.clone(),
-        epoch: event.epoch,
-        generation: event.generation,
-        code: event.code.clone(),
-        worker: event.worker.clone(),
-        again: ahead.map(|ready_at| Moment::new(ready_at, page.at)),
+        again: ahead.map(|ready_at| Moment::new(ready_at, now)),
         stages: event.stages.iter().map(|(stage, took)| (stage.clone(), millis(f64::from(*took)))).collect(),
-        cause: event.cause.as_ref().map(ToString::to_string),
+        event,
     }
 }

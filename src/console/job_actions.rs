@@ -1,9 +1,6 @@
 //! What an operator does to one job: replay, dismiss, run now, or cancel it.
 
-use axum::{
-    extract::State,
-    response::{Redirect, Response},
-};
+use axum::response::Redirect;
 use job::{JobId, State as JobState};
 use ledger::{Answer, Operation};
 
@@ -11,7 +8,7 @@ use super::{
     Console,
     auth::Acting,
     confirm::Confirm,
-    error::{Fault, Undone},
+    error::{Acted, Fault, Shown},
     extract::Path,
     job::find,
     visitor::Visitor,
@@ -21,9 +18,9 @@ use crate::commands::jobs::words;
 /// `GET /console/jobs/{id}/{change}`.
 pub(super) async fn ask(
     visitor: Visitor,
-    State(console): State<Console>,
+    console: Console,
     Path((id, change)): Path<(String, String)>,
-) -> Result<Response, Fault> {
+) -> Shown {
     let page = find(&console, &id).await?;
     let recorded = page.view.checkpoints.len();
     let (title, button, sentences) = match change.as_str() {
@@ -82,10 +79,10 @@ pub(super) async fn ask(
 
 /// `POST /console/jobs/{id}/{change}`.
 pub(super) async fn act(
-    State(console): State<Console>,
+    console: Console,
     Path((id, change)): Path<(String, String)>,
     acting: Acting,
-) -> Result<Redirect, Undone> {
+) -> Acted {
     let from_scratch = acting.field("from_scratch").is_some();
     let (operation, done) = match change.as_str() {
         "replay" => (Operation::Replay { from_scratch }, "replayed"),

@@ -1,9 +1,6 @@
 //! Pausing a queue, and taking from it again.
 
-use axum::{
-    extract::State,
-    response::{Redirect, Response},
-};
+use axum::response::Redirect;
 use job::Queue;
 use operations::Operations;
 
@@ -11,7 +8,7 @@ use super::{
     Console,
     auth::Acting,
     confirm::Confirm,
-    error::{Fault, Undone},
+    error::{Acted, Fault, Shown},
     extract::Path,
     outcome::{Done, Order, Outcome},
     visitor::Visitor,
@@ -19,10 +16,7 @@ use super::{
 use crate::over_shards::each_alone;
 
 /// `GET /console/queues/{queue}/{change}`.
-pub(super) async fn ask(
-    visitor: Visitor,
-    Path((queue, change)): Path<(String, String)>,
-) -> Result<Response, Fault> {
+pub(super) async fn ask(visitor: Visitor, Path((queue, change)): Path<(String, String)>) -> Shown {
     let (queue, pauses) = read(&queue, &change)?;
     let sentences = match pauses {
         true => vec![
@@ -46,10 +40,10 @@ pub(super) async fn ask(
 
 /// `POST /console/queues/{queue}/{change}`.
 pub(super) async fn change(
-    State(console): State<Console>,
+    console: Console,
     Path((queue, change)): Path<(String, String)>,
     acting: Acting,
-) -> Result<Redirect, Undone> {
+) -> Acted {
     let (queue, pauses) = read(&queue, &change)?;
     let action = acting.action()?;
     // In every shard: one that does not answer keeps none of the others from it.

@@ -1,9 +1,6 @@
 //! What an operator orders of all waiting jobs that a filter finds: that they run now.
 
-use axum::{
-    extract::State,
-    response::{Redirect, Response},
-};
+use axum::response::Redirect;
 use job::{JobId, Timestamp};
 use ledger::OperatorAction;
 use operations::{JobFilter, Operations, OrderOfMany};
@@ -12,7 +9,7 @@ use super::{
     Console,
     auth::Acting,
     confirm::Confirm,
-    error::{Fault, Undone},
+    error::{Acted, Fault, Shown},
     extract::Query,
     filter_form::FilterForm,
     outcome::{Done, Order, Outcome},
@@ -29,11 +26,7 @@ use crate::{
 const AT_ONCE: i64 = 1_000;
 
 /// `GET /console/run-now`.
-pub(super) async fn ask(
-    visitor: Visitor,
-    State(console): State<Console>,
-    Query(form): Query<FilterForm>,
-) -> Result<Response, Fault> {
+pub(super) async fn ask(visitor: Visitor, console: Console, Query(form): Query<FilterForm>) -> Shown {
     let reached = console.reached(form.user().as_ref()).await?;
     let filter = queued(&form, reached.now)?;
     let form = form.fixed(&filter);
@@ -79,7 +72,7 @@ pub(super) async fn ask(
 }
 
 /// `POST /console/run-now`, in every shard.
-pub(super) async fn act(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
+pub(super) async fn act(console: Console, acting: Acting) -> Acted {
     let action = acting.action()?;
     let form = FilterForm::of(acting.fields());
     let (user, now) = (form.user(), console.reached(form.user().as_ref()).await?.now);

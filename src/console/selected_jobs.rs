@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use axum::{
-    extract::{RawQuery, State},
-    response::{Redirect, Response},
-};
+use axum::{extract::RawQuery, response::Redirect};
 use futures::future::join_all;
 use job::{JobId, Refusal};
 use ledger::{Answer, Operation, OperatorAction};
@@ -16,7 +13,7 @@ use super::{
     Console,
     auth::Acting,
     confirm::Confirm,
-    error::{Fault, Undone},
+    error::{Acted, Fault, Shown, Undone},
     extract::Query,
     page::{Frame, Message, render},
     visitor::Visitor,
@@ -47,7 +44,7 @@ impl Act {
 }
 
 /// `GET /console/jobs/selected`: the confirmation.
-pub(super) async fn ask(visitor: Visitor, RawQuery(query): RawQuery) -> Result<Response, Fault> {
+pub(super) async fn ask(visitor: Visitor, RawQuery(query): RawQuery) -> Shown {
     let (mut jobs, mut act) = (Vec::new(), None);
     for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
         match &*name {
@@ -88,7 +85,7 @@ pub(super) async fn ask(visitor: Visitor, RawQuery(query): RawQuery) -> Result<R
 }
 
 /// `POST /console/jobs/selected`, in all shards at once. A transaction per job; a refusal of one does not stop the others.
-pub(super) async fn act(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
+pub(super) async fn act(console: Console, acting: Acting) -> Acted {
     let action = acting.action()?;
     let act = acting.field("act").and_then(Act::from_name);
     let act = act.ok_or_else(|| Fault::Unreadable("The form does not say what to do.".to_owned()))?;
@@ -187,7 +184,7 @@ pub(super) struct Address {
 }
 
 /// `GET /console/jobs/selected/outcome`: what came of the form. Loading it again orders nothing.
-pub(super) async fn show(visitor: Visitor, Query(address): Query<Address>) -> Result<Response, Fault> {
+pub(super) async fn show(visitor: Visitor, Query(address): Query<Address>) -> Shown {
     let unreadable = || Fault::Unreadable("The address does not say what was done.".to_owned());
     let did = match Act::from_name(&address.act).ok_or_else(unreadable)? {
         Act::Replay => "replayed",

@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use axum::{
-    extract::State,
-    response::{Redirect, Response},
-};
+use axum::response::Redirect;
 use operations::{Operations, ReplayOrder, ReplayPreview};
 use rand::RngExt;
 use uuid::Uuid;
@@ -14,7 +11,7 @@ use super::{
     Console,
     auth::Acting,
     confirm::Confirm,
-    error::{Fault, Undone},
+    error::{Acted, Fault, Shown},
     extract::Query,
     filter_form::FilterForm,
     outcome::{Done, Order, Outcome},
@@ -34,11 +31,7 @@ const CAPS: (i32, i32) = (600, 16);
 const PATIENCE: Duration = Duration::from_secs(75);
 
 /// `GET /console/replays/new`.
-pub(super) async fn ask(
-    visitor: Visitor,
-    State(console): State<Console>,
-    Query(form): Query<FilterForm>,
-) -> Result<Response, Fault> {
+pub(super) async fn ask(visitor: Visitor, console: Console, Query(form): Query<FilterForm>) -> Shown {
     let reached = console.reached(form.user().as_ref()).await?;
     let filter = form.filter(reached.now, 0)?;
     let form = form.fixed(&filter);
@@ -113,7 +106,7 @@ fn in_each(looks: &[(Operations, ReplayPreview)]) -> Vec<(String, String)> {
 }
 
 /// `POST /console/replays`: one replay in each shard in which something is found.
-pub(super) async fn start(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
+pub(super) async fn start(console: Console, acting: Acting) -> Acted {
     let action = acting.action()?;
     let form = FilterForm::of(acting.fields());
     let id = acting.field("id").and_then(|id| Uuid::parse_str(id).ok());

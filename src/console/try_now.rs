@@ -1,9 +1,6 @@
 //! Deliveries that need not wait for their next try: one, or all of an endpoint that is back.
 
-use axum::{
-    extract::State,
-    response::{Redirect, Response},
-};
+use axum::response::{Redirect, Response};
 use operations::TriedNow;
 use records::UserId;
 
@@ -11,7 +8,7 @@ use super::{
     Console,
     auth::Acting,
     confirm::Confirm,
-    error::{Fault, Undone},
+    error::{Acted, Fault},
     extract::Query,
     visitor::Visitor,
     webhooks::{Which, missing},
@@ -49,7 +46,7 @@ pub(super) async fn ask(visitor: Visitor, Query(which): Query<Which>) -> Respons
 }
 
 /// `POST /console/webhooks/try-now`. Batch by batch, so that no rows are locked for long.
-pub(super) async fn act(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
+pub(super) async fn act(console: Console, acting: Acting) -> Acted {
     let field = |name| acting.field(name).unwrap_or_default().to_owned();
     let which = Which {
         user: field("user"),
