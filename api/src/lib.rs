@@ -53,3 +53,9 @@ pub use settings::{
     WebPush,
 };
 pub use state::CheckUrl;
+pub(crate) use {
+    caller::Caller,
+    endpoint::{Access, Answer, Endpoint, takes},
+    error::{Code, Problem},
+    state::AppState,
+};

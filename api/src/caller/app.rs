@@ -5,10 +5,9 @@ use std::num::NonZeroU32;
 use axum::{extract::FromRequestParts, http::request::Parts};
 
 use crate::{
-    Error,
-    error::Code,
+    AppState, Code, Error,
     keys::{bearer, hash_of_presented_app_key},
-    state::{Account, AppState},
+    state::Account,
 };
 
 /// The app behind a request.

@@ -15,13 +15,12 @@ use store::{
 
 use super::excerpt::transcript;
 use crate::{
-    Categorize, Scope,
-    caller::Caller,
+    AppState, Caller, Categorize, Scope,
     completion::run_to_completion,
     ids::Ids,
     read::in_calendar,
     shapes::{self, SearchResult, Time, moment},
-    state::{AppState, Searches},
+    state::Searches,
 };
 
 /// The data of one user, as far as a key may reach. Cheap to clone.

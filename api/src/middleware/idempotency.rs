@@ -20,11 +20,9 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    Answered, Error,
-    caller::Caller,
-    error::{Code, Problem},
+    Answered, AppState, Caller, Code, Error, Problem,
     read::{Arrived, whole},
-    state::{AppState, BODY_LIMIT},
+    state::BODY_LIMIT,
 };
 
 /// The header that names a request.

@@ -19,9 +19,8 @@ use super::{
     unrepresentable::Unrepresentable,
 };
 use crate::{
-    Error,
-    error::{Code, Problem},
-    state::{Account, AppState, BODY_LIMIT, Refused, Reservation, Since},
+    AppState, Code, Error, Problem,
+    state::{Account, BODY_LIMIT, Refused, Reservation, Since},
 };
 
 /// A body as it came. It is validated only when a handler reads it, because authentication comes first

@@ -8,15 +8,13 @@ use store::{DatePage, ItemFilter};
 
 use super::{answer, links, path::Ids};
 use crate::{
-    Answered, Error, Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, CURSOR, Endpoint, takes},
+    Answer, Answered, AppState, Caller, Endpoint, Error, Reply, Scope,
+    endpoint::CURSOR,
     read::{
         Body, Bool, Fields, ListOf, Named, Note, Object, Page, Query, Text, ZonedMoment, cursor, date_range,
         object, page, query,
     },
-    shapes,
-    state::AppState,
+    shapes, takes,
 };
 
 const KIND: &str = "Action item";

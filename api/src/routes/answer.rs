@@ -5,9 +5,8 @@ use records::UserId;
 use serde_json::Value;
 
 use crate::{
-    Error, Reply,
+    AppState, Error, Reply,
     shapes::{SUCCESS, Success},
-    state::AppState,
 };
 
 /// What is created alone and several at once: a repeated create answers with its present state.

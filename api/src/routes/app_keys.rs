@@ -8,14 +8,10 @@ use store::{AppKeyRefusal, NewAppKey};
 
 use super::{answer, apps, path::Ids};
 use crate::{
-    Error, Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, takes},
-    error::Code,
+    Answer, AppState, Caller, Code, Endpoint, Error, Reply, Scope,
     keys::generate_app_key,
     read::{Body, Fields, Text, optional_object},
-    shapes,
-    state::AppState,
+    shapes, takes,
 };
 
 const KIND: &str = "Key";

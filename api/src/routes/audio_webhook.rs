@@ -7,13 +7,9 @@ use serde_json::json;
 
 use super::webhooks::{new_secret, refuse_bad_url};
 use crate::{
-    Error, Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, takes},
-    error::Code,
+    Answer, AppState, Caller, Code, Endpoint, Error, Reply, Scope,
     read::{Body, Bool, Fields, Int, Note, Text, object},
-    shapes,
-    state::AppState,
+    shapes, takes,
 };
 
 const KIND: &str = "Audio webhook";

@@ -8,12 +8,7 @@ use ledger::{CreateOutcome, Ledger, NewConversation, WithKeys};
 use records::{ConversationId, Status, UserId};
 use secrecy::SecretString;
 
-use crate::{
-    ByokPermit, Error,
-    error::{Code, Problem},
-    keyed::admitted,
-    state::AppState,
-};
+use crate::{AppState, ByokPermit, Code, Error, Problem, keyed::admitted};
 
 const NAME: &str = "x-byok-openai";
 const OPENAI: HeaderName = HeaderName::from_static(NAME);

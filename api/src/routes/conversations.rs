@@ -7,19 +7,15 @@ use store::{ConversationChange, ConversationFilter, ConversationView, DatePage, 
 
 use super::{answer, links, path::Ids, tagged};
 use crate::{
-    Answered, Error, Scope,
-    caller::Caller,
-    endpoint::{Answer, CURSOR, Endpoint, takes},
-    error::Code,
+    Answer, Answered, AppState, Caller, Code, Endpoint, Error, Scope,
+    endpoint::CURSOR,
     read::{
         Body, Bool, Choice, CommaSeparated, Fields, Named, Note, Page, Query, Text, cursor, date_range,
         object, page, query,
     },
-    shapes::{
-        self,
-        words::{self, Words},
-    },
-    state::{AppState, Refused},
+    shapes::{self, Words, words},
+    state::Refused,
+    takes,
 };
 
 pub(super) const KIND: &str = "Conversation";

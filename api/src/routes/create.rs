@@ -10,14 +10,12 @@ use serde_json::{Value, json};
 
 use super::{answer, byok, geolocation::geolocation_field, location, segments, waiting};
 use crate::{
-    Error, Reply, Scope, Settings,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, takes},
-    error::Code,
+    Answer, AppState, Caller, Code, Endpoint, Error, Reply, Scope, Settings,
     ids::of_client_session,
     read::{Body, Bool, Choice, Fields, Moment, Note, Text, in_calendar, named, object},
     shapes::{self, CreatedConversation, words::sources},
-    state::{AppState, Wait},
+    state::Wait,
+    takes,
 };
 
 const WAITS: &str = "Answers when it is processed, or, when that takes longer than a while (25 seconds unless configured), \

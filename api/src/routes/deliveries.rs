@@ -7,16 +7,11 @@ use serde_json::{Value, json};
 
 use super::{answer, links, path::Ids, webhooks::KIND};
 use crate::{
-    Answered, Error, Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, CURSOR, Endpoint, takes},
-    error::{Code, Problem},
+    Answer, Answered, AppState, Caller, Code, Endpoint, Error, Problem, Reply, Scope,
+    endpoint::CURSOR,
     read::{Body, Choice, Fields, Instant, Moment, Page, Query, cursor, object, page, query},
-    shapes::{
-        self,
-        words::{self, Words},
-    },
-    state::AppState,
+    shapes::{self, Words, words},
+    takes,
 };
 
 pub(super) fn endpoints() -> Vec<Endpoint> {

@@ -21,14 +21,12 @@ use super::{
     tagged,
 };
 use crate::{
-    Answered, Error, Scope,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, takes},
-    error::{Code, Problem},
+    Answer, Answered, AppState, Caller, Code, Endpoint, Error, Problem, Scope,
     keyed::admitted,
     read::{Body, Fields, Int, ListOf, Moment, Named, Note, Object, Take, Text, optional_object},
     shapes,
-    state::{Account, AppState},
+    state::Account,
+    takes,
 };
 
 /// Seconds between two polls of a job that runs or will soon.

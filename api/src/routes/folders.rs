@@ -2,13 +2,7 @@
 
 use axum::Json;
 
-use crate::{
-    Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, Endpoint},
-    shapes,
-    state::AppState,
-};
+use crate::{Answer, AppState, Caller, Endpoint, Reply, Scope, shapes};
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![

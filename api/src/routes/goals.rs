@@ -12,18 +12,12 @@ use super::{
     tagged,
 };
 use crate::{
-    Answered, Error, Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, takes},
-    error::Problem,
+    Answer, Answered, AppState, Caller, Endpoint, Error, Problem, Reply, Scope,
     read::{
         Body, Bool, Choice, Fields, Int, Named, Note, Page, Query, Text, object, optional_object, page, query,
     },
-    shapes::{
-        self,
-        words::{self, Words},
-    },
-    state::AppState,
+    shapes::{self, Words, words},
+    takes,
 };
 
 /// Of a title (DECISIONS §1, "goal").

@@ -8,17 +8,11 @@ use store::{Key, KeyRefusal, NewKey};
 
 use super::{answer, path::Ids};
 use crate::{
-    Error, Reply, Scope,
-    caller::Caller,
-    endpoint::{Access, Answer, Endpoint, takes},
-    error::{Code, Problem},
+    Access, Answer, AppState, Caller, Code, Endpoint, Error, Problem, Reply, Scope,
     keys::generate,
     read::{Body, Choice, Fields, ListOf, Moment, Note, Text, object},
-    shapes::{
-        self,
-        words::{self, Words},
-    },
-    state::AppState,
+    shapes::{self, Words, words},
+    takes,
 };
 
 pub(super) const KIND: &str = "Key";

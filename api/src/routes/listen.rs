@@ -12,15 +12,12 @@ use tokio::time::timeout;
 
 use super::byok::{key_from, key_of};
 use crate::{
-    Answered, Error, Scope, Settings,
-    caller::Caller,
-    endpoint::{Access, Answer, Endpoint, takes},
-    error::Code,
+    Access, Answer, Answered, AppState, Caller, Code, Endpoint, Error, Scope, Settings,
     keys::hash_of,
     live::{Actor, Asks, LARGEST_FRAME, Start, asks},
     read::{Note, Query, query},
     registry::Seat,
-    state::AppState,
+    takes,
 };
 
 /// How long a browser's session may take for its first message.

@@ -7,12 +7,9 @@ use serde_json::json;
 
 use super::geolocation::{NOTES, geolocation};
 use crate::{
-    Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, takes},
+    Answer, AppState, Caller, Endpoint, Reply, Scope,
     read::{Body, object},
-    shapes,
-    state::AppState,
+    shapes, takes,
 };
 
 const PATH: &str = "/v1/users/geolocation";

@@ -29,13 +29,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Answered, Error,
-    caller::Caller,
-    chat::toolbox::UserData,
-    endpoint::{Access, Endpoint},
-    error::{Code, refusal},
+    Access, Answered, AppState, Caller, Code, Endpoint, Error, chat::toolbox::UserData, error::refusal,
     read::whole,
-    state::AppState,
 };
 
 /// The characters of a transcript that `fetch` returns.

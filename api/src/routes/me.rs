@@ -8,16 +8,10 @@ use store::UserChange;
 
 use super::tagged;
 use crate::{
-    Answered, Error, Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, takes},
-    error::Code,
+    Answer, Answered, AppState, Caller, Code, Endpoint, Error, Reply, Scope,
     read::{Body, Bool, Choice, Fields, ListOf, Note, Text, object},
-    shapes::{
-        self,
-        words::{self, Words},
-    },
-    state::AppState,
+    shapes::{self, Words, words},
+    takes,
 };
 
 /// What a PATCH may change.

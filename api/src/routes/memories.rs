@@ -8,18 +8,14 @@ use store::MemoryFilter;
 
 use super::{answer, links, path::Ids};
 use crate::{
-    Answered, Error, Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, CURSOR, Endpoint, takes},
+    Answer, Answered, AppState, Caller, Endpoint, Error, Reply, Scope,
+    endpoint::CURSOR,
     read::{
         Body, Choice, CommaSeparated, Fields, ListOf, Named, Note, Object, Page, Query, Text, cursor, object,
         page, query,
     },
-    shapes::{
-        self,
-        words::{self, Words},
-    },
-    state::AppState,
+    shapes::{self, Words, words},
+    takes,
 };
 
 const KIND: &str = "Memory";

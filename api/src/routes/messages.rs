@@ -17,15 +17,13 @@ use uuid::Uuid;
 
 use super::byok;
 use crate::{
-    Answered, Error, Scope,
-    caller::Caller,
+    Answer, Answered, AppState, Caller, Code, Endpoint, Error, Scope,
     chat::{self, Begun, Message, Reply},
     completion::run_to_completion,
-    endpoint::{Answer, Endpoint, takes},
-    error::Code,
     read::{Body, Fields, Int, Note, Query, Report, Take, Text, object, query},
     shapes,
-    state::{AppState, Wait},
+    state::Wait,
+    takes,
 };
 
 /// What a 404 says is missing.

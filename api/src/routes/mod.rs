@@ -41,7 +41,7 @@ mod webhooks;
 
 pub(crate) use documents::pages;
 
-use crate::{Settings, endpoint::Endpoint};
+use crate::{Endpoint, Settings};
 
 /// The headings of the document, in the order in which people read it.
 pub(crate) const GROUPS: [(&str, &str); 13] = [

@@ -12,14 +12,12 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    Answered, AppsMode, Error,
+    Access, Answer, Answered, AppState, AppsMode, Code, Endpoint, Error,
     caller::AppCaller,
-    endpoint::{Access, Answer, Endpoint, takes},
-    error::{Code, refusal},
+    error::refusal,
     middleware::{IDEMPOTENCY_KEY, REPLAYED, name_in, refused},
     read::{Body, Fields, Note, Text, object},
-    shapes,
-    state::AppState,
+    shapes, takes,
 };
 
 /// The route's pattern, under which repeats are known.

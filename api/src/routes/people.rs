@@ -6,12 +6,9 @@ use serde_json::{Value, json};
 
 use super::{answer, links, path::Ids, tagged};
 use crate::{
-    Answered, Error, Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, takes},
+    Answer, Answered, AppState, Caller, Endpoint, Error, Reply, Scope,
     read::{Body, Fields, Page, Query, Text, object, page, query},
-    shapes,
-    state::AppState,
+    shapes, takes,
 };
 
 const KIND: &str = "Person";

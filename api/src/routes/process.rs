@@ -21,15 +21,13 @@ use super::{
     waiting,
 };
 use crate::{
-    Answered, Error, Scope,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, takes},
-    error::Code,
+    Answer, Answered, AppState, Caller, Code, Endpoint, Error, Scope,
     keyed::{admitted, ended_with_keys},
     read::{Body, optional_object},
     registry::Command,
     shapes,
-    state::{AppState, Wait},
+    state::Wait,
+    takes,
 };
 
 /// What a 404 says is missing when nothing is in progress.

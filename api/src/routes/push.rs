@@ -8,13 +8,10 @@ use serde_json::{Value, json};
 
 use super::{answer, path::Ids};
 use crate::{
-    Error, Reply, Scope, WebPush,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, Takes},
-    error::Code,
+    Answer, AppState, Caller, Code, Endpoint, Error, Reply, Scope, WebPush,
+    endpoint::Takes,
     read::{Body, Choice, Fields, Named, Note, Object, RequestSchema, Text, object},
     shapes,
-    state::AppState,
 };
 
 const KIND: &str = "Push subscription";

@@ -14,13 +14,11 @@ use ledger::Delivered;
 use serde_json::{Value, json};
 
 use crate::{
-    Answered, Error, NotInvoker,
-    endpoint::{Access, Endpoint},
-    error::Code,
+    Access, Answered, AppState, Code, Endpoint, Error, NotInvoker,
     keys::bearer,
     read::{Body, Fields, StrictInt, Text, exact_object},
     shapes,
-    state::{AppState, Wait},
+    state::Wait,
 };
 
 /// Where jobs are delivered.

@@ -5,13 +5,11 @@ use records::Timestamp;
 use store::SearchQuery;
 
 use crate::{
-    Error, Scope,
-    caller::Caller,
+    Answer, AppState, Caller, Endpoint, Error, Scope,
     chat::toolbox::result,
-    endpoint::{Answer, Endpoint, takes},
     read::{Choice, CommaSeparated, Fields, Int, Note, Query, Text, date_range, query},
     shapes::SearchResult,
-    state::AppState,
+    takes,
 };
 
 pub(super) fn endpoints() -> Vec<Endpoint> {

@@ -7,13 +7,9 @@ use store::AppendRefusal;
 
 use super::{answer, conversations::KIND, path::Ids};
 use crate::{
-    Error, Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, takes},
-    error::{Code, Problem},
+    Answer, AppState, Caller, Code, Endpoint, Error, Problem, Reply, Scope,
     read::{Body, Bool, Fields, Float, Int, ListOf, Named, Note, Object, Take, Text, object},
-    shapes,
-    state::AppState,
+    shapes, takes,
 };
 
 /// Later than any talk ends, also for clients that count from the unix epoch: times are added to moments, and

@@ -4,11 +4,7 @@
 use axum::Json;
 use serde_json::{Map, json};
 
-use crate::{
-    endpoint::{Access, Answer, Endpoint},
-    shapes,
-    state::AppState,
-};
+use crate::{Access, Answer, AppState, Endpoint, shapes};
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![

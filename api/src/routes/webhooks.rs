@@ -10,16 +10,10 @@ use serde_json::{Value, json};
 
 use super::{answer, path::Ids, tagged};
 use crate::{
-    Answered, Error, Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, takes},
-    error::Code,
+    Answer, Answered, AppState, Caller, Code, Endpoint, Error, Reply, Scope,
     read::{Body, Bool, Choice, Fields, ListOf, Named, Note, Text, named, object},
-    shapes::{
-        self,
-        words::{self, Words},
-    },
-    state::AppState,
+    shapes::{self, Words, words},
+    takes,
 };
 
 pub(super) const KIND: &str = "Webhook";

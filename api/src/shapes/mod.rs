@@ -75,6 +75,7 @@ pub(crate) use webhook::created_endpoint;
 pub use webhook::{CreatedWebhook, Delivery, DeliveryTry, Recovered, Webhook, delivery, endpoint};
 pub use webhook_body::WebhookBodies;
 pub(crate) use webhook_body::{TestEventData, ThinCreatedData, ThinEventData};
+pub(crate) use words::Words;
 
 /// An object that is answered: its schema is derived, and this is how one looks.
 pub(crate) trait Shape: JsonSchema {
