@@ -9,16 +9,11 @@ use operations::{Operations, OperatorApp};
 use serde::Deserialize;
 
 use super::{
-    Console,
-    auth::Acting,
-    confirm::Confirm,
-    error::{Acted, Fault, Shown, Undone},
-    extract::{Path, Query},
-    page::{Frame, render},
+    Acted, Acting, Confirm, Console, Fault, Frame, Moment, Query, Shown, Undone, Visitor,
+    extract::Path,
     paging::read_place,
+    query, render,
     shards::{user, without},
-    visitor::Visitor,
-    words::{Moment, query},
 };
 use crate::{commands::paging::cursor, lists, over_shards::each_alone};
 

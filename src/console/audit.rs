@@ -6,14 +6,7 @@ use operations::{ACTIONS, ActionFilter, ActionView, action_name};
 use serde::Deserialize;
 
 use super::{
-    Console,
-    error::Shown,
-    extract::Query,
-    page::{Frame, render},
-    paging::read_place,
-    shards::without,
-    visitor::Visitor,
-    words::{Moment, query},
+    Console, Frame, Moment, Query, Shown, Visitor, paging::read_place, query, render, shards::without,
 };
 use crate::{commands::paging::cursor, lists};
 

@@ -8,18 +8,11 @@ use outbox::Redelivery;
 use records::UserId;
 
 use super::{
-    Console,
+    Acted, Acting, Confirm, Console, Fault, Frame, Moment, Query, Shown, Visitor,
     audit::Line,
-    auth::Acting,
-    confirm::Confirm,
     endpoint::words,
-    error::{Acted, Fault, Shown, in_time},
-    extract::Query,
-    live::live_page,
-    page::Frame,
-    visitor::Visitor,
+    in_time, live_page, query,
     webhooks::{Which, answer, missing},
-    words::{Moment, query},
 };
 
 #[derive(Template)]

@@ -6,16 +6,12 @@ use operations::{ActionFilter, DeliveryFilter, DeliveryLine, Operations};
 use records::UserId;
 
 use super::{
-    Console,
+    Console, Fault, Frame, Moment, Query, Shown, Visitor,
     audit::Line,
-    error::{Fault, Shown, in_time},
-    extract::Query,
-    live::live_page,
-    page::Frame,
+    in_time, live_page,
     paging::read_place,
-    visitor::Visitor,
+    query,
     webhooks::{Endpoint, Which, answer, endpoint, missing},
-    words::{Moment, query},
 };
 use crate::{commands::paging::cursor, over_shards::cut};
 

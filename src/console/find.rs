@@ -5,15 +5,7 @@ use axum::response::{IntoResponse, Redirect};
 use operations::{FoundId, IdKind, Operations};
 use serde::Deserialize;
 
-use super::{
-    Console,
-    error::Shown,
-    extract::Query,
-    page::{Frame, render},
-    shards::without,
-    visitor::Visitor,
-    words::{query, segment},
-};
+use super::{Console, Frame, Query, Shown, Visitor, query, render, shards::without, words::segment};
 use crate::over_shards::each;
 
 /// Rows of the list.

@@ -9,12 +9,7 @@ use axum::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use rand::RngExt;
 
-use super::{
-    Console,
-    error::Fault,
-    page::Frame,
-    visitor::{Nonce, Visitor},
-};
+use super::{Console, Fault, Frame, Visitor, visitor::Nonce};
 use crate::process::chance;
 
 /// The entry of the menu that a path belongs to.

@@ -4,13 +4,7 @@ use askama::Template;
 use axum::response::{IntoResponse, Redirect, Response};
 use pulldown_cmark::{CowStr, Event, Tag, html::push_html};
 
-use super::{
-    error::{Fault, Shown},
-    extract::Path,
-    page::{Frame, render},
-    visitor::Visitor,
-    words::segment,
-};
+use super::{Fault, Frame, Shown, Visitor, extract::Path, render, words::segment};
 use crate::explained::{self, Explanation, Kind};
 
 #[derive(Template)]

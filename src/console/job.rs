@@ -8,15 +8,12 @@ use operations::{JobPage, Operations};
 use store::UserBudget;
 
 use super::{
-    After, Console,
+    After, Console, Fault, Frame, Moment, Query, Shown, Visitor,
     audit::Line,
     chart::{self, Chart},
-    error::{Fault, Shown, in_time},
-    extract::{Path, Query},
-    live::live_page,
-    page::Frame,
-    visitor::Visitor,
-    words::{Moment, Sentence, millis, status},
+    extract::Path,
+    in_time, live_page,
+    words::{Sentence, millis, status},
 };
 
 #[derive(Template)]

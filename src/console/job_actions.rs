@@ -4,15 +4,7 @@ use axum::response::Redirect;
 use job::{JobId, State as JobState};
 use ledger::{Answer, Operation};
 
-use super::{
-    Console,
-    auth::Acting,
-    confirm::Confirm,
-    error::{Acted, Fault, Shown},
-    extract::Path,
-    job::find,
-    visitor::Visitor,
-};
+use super::{Acted, Acting, Confirm, Console, Fault, Shown, Visitor, extract::Path, job::find};
 use crate::commands::jobs::words;
 
 /// `GET /console/jobs/{id}/{change}`.

@@ -6,15 +6,11 @@ use ledger::JobView;
 use operations::{Gauges, Operations};
 
 use super::{
-    Console,
-    error::{Fault, Shown},
-    extract::Query,
+    Console, Fault, Frame, Moment, Query, Shown, Visitor, count,
     filter_form::{FilterForm, STATUSES},
     job::waits,
-    live::live_page,
-    page::Frame,
-    visitor::Visitor,
-    words::{Moment, count, lasting, status},
+    live_page,
+    words::{lasting, status},
 };
 use crate::{
     commands::jobs::show,

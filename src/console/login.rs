@@ -8,10 +8,11 @@ use axum::{
 use serde::Deserialize;
 
 use super::{
-    Console,
+    Console, Frame, Query,
     auth::cookie as sent_cookie,
-    extract::{Form, Query},
-    page::{Frame, render, render_as},
+    extract::Form,
+    page::render_as,
+    render,
     session::{COOKIE, LASTS},
 };
 use crate::config::ConsoleAccess;

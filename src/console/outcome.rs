@@ -9,12 +9,9 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::{
-    Console,
-    error::{Fault, Shown, Undone},
-    extract::Query,
-    page::{Frame, Message, Part, render},
-    visitor::Visitor,
-    words::{count, query},
+    Console, Fault, Frame, Query, Shown, Undone, Visitor, count,
+    page::{Message, Part},
+    query, render,
 };
 
 /// What every shard was asked to do.

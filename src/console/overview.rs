@@ -7,15 +7,11 @@ use operations::{
 };
 
 use super::{
-    After, Console, RANGES,
+    After, Console, Fault, Frame, Moment, Query, RANGES, Shown, Visitor,
     chart::{self, Plot},
-    error::{Fault, Shown},
-    extract::Query,
-    live::live_page,
-    page::Frame,
+    count, live_page, query,
     shards::absent,
-    visitor::Visitor,
-    words::{Moment, Sentence, count, lasting, millis, query, status},
+    words::{Sentence, lasting, millis, status},
 };
 use crate::{
     alerts::{self, Alert, Waiting},

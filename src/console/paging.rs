@@ -1,6 +1,6 @@
 //! Pages of lists that are ordered by time and id: where one begins, and whether there is another.
 
-use super::error::Fault;
+use super::Fault;
 use crate::{commands::paging::parse_cursor, lists::Place};
 
 /// A place in an address; what is empty is the list's beginning.

@@ -5,13 +5,9 @@ use job::Queue;
 use operations::Operations;
 
 use super::{
-    Console,
-    auth::Acting,
-    confirm::Confirm,
-    error::{Acted, Fault, Shown},
+    Acted, Acting, Confirm, Console, Fault, Shown, Visitor,
     extract::Path,
     outcome::{Done, Order, Outcome},
-    visitor::Visitor,
 };
 use crate::over_shards::each_alone;
 

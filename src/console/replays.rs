@@ -7,17 +7,12 @@ use operations::{Operations, ReplayChange, ReplayItem, ReplayView};
 use serde::Deserialize;
 
 use super::{
-    Console,
-    auth::Acting,
+    Acted, Acting, Confirm, Console, Fault, Frame, Moment, Query, Shown, Visitor,
     chart::{self, Chart},
-    confirm::Confirm,
-    error::{Acted, Fault, Shown, in_time},
-    extract::{Path, Query},
-    live::live_page,
-    page::Frame,
+    count,
+    extract::Path,
+    in_time, live_page,
     shards::without,
-    visitor::Visitor,
-    words::{Moment, count},
 };
 use crate::lists;
 

@@ -6,16 +6,11 @@ use ledger::OperatorAction;
 use operations::{JobFilter, Operations, OrderOfMany};
 
 use super::{
-    Console,
-    auth::Acting,
-    confirm::Confirm,
-    error::{Acted, Fault, Shown},
-    extract::Query,
+    Acted, Acting, Confirm, Console, Fault, Frame, Query, Shown, Visitor, count,
     filter_form::FilterForm,
     outcome::{Done, Order, Outcome},
-    page::{Frame, nothing},
-    visitor::Visitor,
-    words::{Sentence, count},
+    page::nothing,
+    words::Sentence,
 };
 use crate::{
     commands::jobs::order_id,

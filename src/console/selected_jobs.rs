@@ -10,14 +10,8 @@ use operations::Operations;
 use serde::Deserialize;
 
 use super::{
-    Console,
-    auth::Acting,
-    confirm::Confirm,
-    error::{Acted, Fault, Shown, Undone},
-    extract::Query,
-    page::{Frame, Message, render},
-    visitor::Visitor,
-    words::query,
+    Acted, Acting, Confirm, Console, Fault, Frame, Query, Shown, Undone, Visitor, page::Message, query,
+    render,
 };
 use crate::commands::jobs::words;
 

@@ -6,15 +6,9 @@ use operations::{ModelServers, Operations, ServerKind};
 use store::LiveView;
 
 use super::{
-    Console,
-    error::{Fault, Shown},
-    extract::Query,
-    live::live_page,
+    Console, Fault, Frame, Moment, Query, Shown, Visitor, live_page,
     overview::{Server, server},
-    page::Frame,
     shards::user,
-    visitor::Visitor,
-    words::Moment,
 };
 use crate::{lists, model_servers, over_shards::each};
 

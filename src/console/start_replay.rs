@@ -8,16 +8,11 @@ use rand::RngExt;
 use uuid::Uuid;
 
 use super::{
-    Console,
-    auth::Acting,
-    confirm::Confirm,
-    error::{Acted, Fault, Shown},
-    extract::Query,
+    Acted, Acting, Confirm, Console, Fault, Frame, Query, Shown, Visitor, count,
     filter_form::FilterForm,
     outcome::{Done, Order, Outcome},
-    page::{Frame, nothing},
-    visitor::Visitor,
-    words::{Sentence, count},
+    page::nothing,
+    words::Sentence,
 };
 use crate::{
     commands::replays::preflight,

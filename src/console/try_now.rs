@@ -5,14 +5,8 @@ use operations::TriedNow;
 use records::UserId;
 
 use super::{
-    Console,
-    auth::Acting,
-    confirm::Confirm,
-    error::{Acted, Fault},
-    extract::Query,
-    visitor::Visitor,
+    Acted, Acting, Confirm, Console, Fault, Query, Visitor, query,
     webhooks::{Which, missing},
-    words::query,
 };
 use crate::commands::webhooks::words;
 

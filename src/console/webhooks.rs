@@ -8,17 +8,8 @@ use records::UserId;
 use serde::Deserialize;
 
 use super::{
-    Console,
-    auth::Acting,
-    confirm::Confirm,
-    error::{Acted, Fault, Shown},
-    extract::Query,
-    live::live_page,
-    page::Frame,
-    paging::read_place,
-    shards::user,
-    visitor::Visitor,
-    words::{Moment, query},
+    Acted, Acting, Confirm, Console, Fault, Frame, Moment, Query, Shown, Visitor, live_page,
+    paging::read_place, query, shards::user,
 };
 use crate::{
     commands::{paging::cursor, times::age, webhooks::try_seconds},
