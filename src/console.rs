@@ -106,7 +106,6 @@ async fn to_overview() -> Redirect {
     Redirect::to("/console")
 }
 
-/// `GET /console/assets/{file}`.
 async fn asset(Path(file): Path<String>) -> Shown {
     assets::file(&file).ok_or_else(|| Fault::Missing("There is no such file, or not any more.".to_owned()))
 }

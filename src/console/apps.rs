@@ -70,7 +70,6 @@ impl Line {
     }
 }
 
-/// `GET /console/apps`.
 pub(super) async fn list(visitor: Visitor, console: Console, Query(which): Query<Which>) -> Shown {
     let user = user(&which.user);
     let before = read_place(which.before.trim())?;
@@ -86,7 +85,6 @@ pub(super) async fn list(visitor: Visitor, console: Console, Query(which): Query
     Ok(render(&Page { frame, without, which, apps, next }))
 }
 
-/// `GET /console/apps/{id}/{change}`.
 pub(super) async fn ask(visitor: Visitor, Path((id, change)): Path<(String, String)>) -> Shown {
     let is_off = reads_off(&change)?;
     let (sentence, button) = match is_off {
@@ -111,7 +109,6 @@ pub(super) async fn ask(visitor: Visitor, Path((id, change)): Path<(String, Stri
     .page())
 }
 
-/// `POST /console/apps/{id}/{change}`.
 pub(super) async fn change(
     console: Console,
     Path((id, change)): Path<(String, String)>,

@@ -75,7 +75,6 @@ struct Page {
     next: Option<String>,
 }
 
-/// `GET /console/audit`.
 pub(super) async fn list(visitor: Visitor, console: Console, Query(which): Query<Which>) -> Shown {
     let text = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
     let filter = ActionFilter {

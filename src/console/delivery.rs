@@ -34,7 +34,6 @@ pub(super) struct Page {
     actions: Vec<Line>,
 }
 
-/// `GET /console/webhooks/delivery`.
 pub(super) async fn show(visitor: Visitor, console: Console, Query(which): Query<Which>) -> Shown {
     let frame = Frame::of(visitor, "webhooks", format!("Delivery {}", which.delivery));
     let frame = frame.live().after(which.done.as_deref());
@@ -44,7 +43,6 @@ pub(super) async fn show(visitor: Visitor, console: Console, Query(which): Query
 
 live_page!(Page);
 
-/// The page as it is now.
 pub(super) async fn page(operations: &Operations, frame: Frame, which: Which) -> Result<Page, Fault> {
     let now = operations.db().now().await?;
     let user = UserId::new(&*which.user);
@@ -139,7 +137,6 @@ fn moments(line: &DeliveryLine, now: Timestamp) -> Vec<(&'static str, Moment)> {
     all.into_iter().flatten().collect()
 }
 
-/// `GET /console/webhooks/redeliver`.
 pub(super) async fn ask(visitor: Visitor, console: Console, Query(which): Query<Which>) -> Shown {
     let shard = &console.of_user(&UserId::new(&*which.user));
     let line = in_time(shard, find(shard, &which)).await?;
@@ -158,7 +155,6 @@ pub(super) async fn ask(visitor: Visitor, console: Console, Query(which): Query<
     .page())
 }
 
-/// `POST /console/webhooks/redeliver`.
 pub(super) async fn redeliver(console: Console, acting: Acting) -> Acted {
     let field = |name| acting.field(name).unwrap_or_default();
     let (user, endpoint, delivery) = (field("user"), field("endpoint"), field("delivery"));

@@ -41,7 +41,6 @@ struct Row {
     next: Option<Moment>,
 }
 
-/// `GET /console/webhooks/endpoint`.
 pub(super) async fn show(visitor: Visitor, console: Console, Query(which): Query<Which>) -> Shown {
     let frame = Frame::of(visitor, "webhooks", format!("Endpoint {}", which.endpoint));
     let frame = frame.live().after(which.done.as_deref());
@@ -51,7 +50,6 @@ pub(super) async fn show(visitor: Visitor, console: Console, Query(which): Query
 
 live_page!(Page);
 
-/// The page as it is now.
 pub(super) async fn page(operations: &Operations, frame: Frame, which: Which) -> Result<Page, Fault> {
     if !which.status.is_empty() && !STATUSES.contains(&which.status.as_str()) {
         return Err(Fault::Unreadable("The field \"status\" must be one of a delivery's five.".to_owned()));

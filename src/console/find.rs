@@ -35,7 +35,6 @@ struct Row {
     address: String,
 }
 
-/// `GET /console/find`.
 pub(super) async fn show(visitor: Visitor, console: Console, Query(typed): Query<Typed>) -> Shown {
     let text = typed.id.trim().trim_matches('…').to_owned();
     let typed = text.as_str();

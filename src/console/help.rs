@@ -28,7 +28,6 @@ struct All {
 /// A word, its address, its meaning.
 type Row = (&'static str, String, &'static str);
 
-/// `GET /console/help`.
 pub(super) async fn list(visitor: Visitor) -> Response {
     let mut sections: Vec<(&str, Vec<Row>)> = Vec::new();
     for it in explained::all() {
@@ -41,7 +40,6 @@ pub(super) async fn list(visitor: Visitor) -> Response {
     render(&All { frame: Frame::of(visitor, "help", "Help"), sections })
 }
 
-/// `GET /console/help/{word}`.
 pub(super) async fn show(visitor: Visitor, Path(word): Path<String>) -> Shown {
     let found = explained::find(&word);
     let found = found.ok_or_else(|| Fault::Missing(format!("{word} is not explained here.")))?;

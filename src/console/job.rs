@@ -53,7 +53,6 @@ struct Edge {
     stages: Vec<(String, String)>,
 }
 
-/// `GET /console/jobs/{id}`.
 pub(super) async fn show(
     visitor: Visitor,
     console: Console,
@@ -68,7 +67,6 @@ pub(super) async fn show(
 
 live_page!(Page);
 
-/// The page as it is now.
 async fn page(operations: &Operations, frame: Frame, id: String) -> Result<Page, Fault> {
     let page = read(operations, &id).await?;
     let budget = operations.store().user_budget(&page.view.user_id).await?;

@@ -7,7 +7,6 @@ use ledger::{Answer, Operation};
 use super::{Acted, Acting, Confirm, Console, Fault, Shown, Visitor, extract::Path, job::find};
 use crate::commands::jobs::words;
 
-/// `GET /console/jobs/{id}/{change}`.
 pub(super) async fn ask(
     visitor: Visitor,
     console: Console,
@@ -69,7 +68,6 @@ pub(super) async fn ask(
     .page())
 }
 
-/// `POST /console/jobs/{id}/{change}`.
 pub(super) async fn act(
     console: Console,
     Path((id, change)): Path<(String, String)>,

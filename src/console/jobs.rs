@@ -58,7 +58,6 @@ struct Row {
     took: String,
 }
 
-/// `GET /console/jobs`.
 pub(super) async fn list(visitor: Visitor, console: Console, Query(form): Query<FilterForm>) -> Shown {
     let frame = Frame::of(visitor, "jobs", "Jobs").live().after(form.done.as_deref());
     console.show(frame, |frame| page(&console, frame, form)).await
@@ -66,7 +65,6 @@ pub(super) async fn list(visitor: Visitor, console: Console, Query(form): Query<
 
 live_page!(Page);
 
-/// The page as it is now.
 async fn page(console: &Console, frame: Frame, request: FilterForm) -> Result<Page, Fault> {
     let reached = console.reached(request.user().as_ref()).await?;
     let now = reached.now;

@@ -32,7 +32,6 @@ pub(super) struct Next {
     next: String,
 }
 
-/// `GET /console/login`.
 pub(super) async fn ask(console: Console, Query(next): Query<Next>) -> Response {
     match *console.access {
         ConsoleAccess::Keys(_) => render(&Page {
@@ -44,7 +43,6 @@ pub(super) async fn ask(console: Console, Query(next): Query<Next>) -> Response 
     }
 }
 
-/// `POST /console/login`.
 pub(super) async fn enter(console: Console, headers: HeaderMap, Form(fields): Form) -> Response {
     let next = ours(fields.get("next").map(String::as_str).unwrap_or_default());
     let key = fields.get("key").map(String::as_str).unwrap_or_default();

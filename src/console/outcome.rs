@@ -188,7 +188,6 @@ pub(super) struct Address {
     failed: String,
 }
 
-/// `GET /console/outcome`.
 pub(super) async fn show(visitor: Visitor, console: Console, Query(address): Query<Address>) -> Shown {
     let of = console.shards.count();
     let outcome = Outcome::read(&address, of);

@@ -95,7 +95,6 @@ struct Held {
     claimed: Moment,
 }
 
-/// `GET /console`.
 pub(super) async fn show(visitor: Visitor, console: Console, Query(after): Query<After>) -> Shown {
     let frame = Frame::of(visitor, "overview", "Overview").live().after(after.done.as_deref());
     let hours = after.hours();
@@ -149,7 +148,6 @@ async fn look(shards: &[Operations], hours: u32) -> Result<(Look, Vec<Absent>), 
     Ok((sum.ok_or(none)?, looks.away))
 }
 
-/// The page as it is now.
 async fn page(console: &Console, frame: Frame, hours: u32) -> Result<Page, Fault> {
     let (Look { overview, workers, steps, waiting, servers }, away) = look(&console.all(), hours).await?;
     let servers = model_servers::summaries(&servers);

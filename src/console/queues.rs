@@ -11,7 +11,6 @@ use super::{
 };
 use crate::over_shards::each_alone;
 
-/// `GET /console/queues/{queue}/{change}`.
 pub(super) async fn ask(visitor: Visitor, Path((queue, change)): Path<(String, String)>) -> Shown {
     let (queue, pauses) = read(&queue, &change)?;
     let sentences = match pauses {
@@ -34,7 +33,6 @@ pub(super) async fn ask(visitor: Visitor, Path((queue, change)): Path<(String, S
     .page())
 }
 
-/// `POST /console/queues/{queue}/{change}`.
 pub(super) async fn change(
     console: Console,
     Path((queue, change)): Path<(String, String)>,

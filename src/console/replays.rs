@@ -55,7 +55,6 @@ pub(super) struct Place {
     done: Option<String>,
 }
 
-/// `GET /console/replays`.
 pub(super) async fn list(visitor: Visitor, console: Console) -> Shown {
     let frame = Frame::of(visitor, "replays", "Replays").live();
     console.show(frame, |frame| all(&console, frame)).await
@@ -72,7 +71,6 @@ async fn all(console: &Console, frame: Frame) -> Result<Page, Fault> {
     Ok(Page { frame, without: without(found.away), operations })
 }
 
-/// `GET /console/replays/{id}`.
 pub(super) async fn show(
     visitor: Visitor,
     console: Console,
@@ -143,7 +141,6 @@ fn operation(view: ReplayView, now: Timestamp) -> Operation {
     }
 }
 
-/// `GET /console/replays/{id}/{change}`.
 pub(super) async fn ask(
     visitor: Visitor,
     console: Console,
@@ -162,7 +159,6 @@ pub(super) async fn ask(
     .page())
 }
 
-/// `POST /console/replays/{id}/{change}`.
 pub(super) async fn change(
     console: Console,
     Path((id, change)): Path<(String, String)>,

@@ -20,7 +20,6 @@ use crate::{
 /// Waiting jobs that one form makes due; what is left is found by the next.
 const AT_ONCE: i64 = 1_000;
 
-/// `GET /console/run-now`.
 pub(super) async fn ask(visitor: Visitor, console: Console, Query(form): Query<FilterForm>) -> Shown {
     let reached = console.reached(form.user().as_ref()).await?;
     let filter = queued(&form, reached.now)?;

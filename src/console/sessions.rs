@@ -51,7 +51,6 @@ impl Line {
     }
 }
 
-/// `GET /console/sessions`.
 pub(super) async fn list(visitor: Visitor, console: Console, Query(of): Query<Of>) -> Shown {
     let frame = Frame::of(visitor, "sessions", "Live audio").live();
     console.show(frame, |frame| page(&console, frame, of)).await
@@ -59,7 +58,6 @@ pub(super) async fn list(visitor: Visitor, console: Console, Query(of): Query<Of
 
 live_page!(Page);
 
-/// The page as it is now.
 async fn page(console: &Console, frame: Frame, of: Of) -> Result<Page, Fault> {
     let user = user(&of.user);
     let reached = console.reached(user.as_ref()).await?;

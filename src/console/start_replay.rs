@@ -25,7 +25,6 @@ const CAPS: (i32, i32) = (600, 16);
 /// A long list is counted, or frozen, within the minute that the ledger gives it; longer than this, the database is not there.
 const PATIENCE: Duration = Duration::from_secs(75);
 
-/// `GET /console/replays/new`.
 pub(super) async fn ask(visitor: Visitor, console: Console, Query(form): Query<FilterForm>) -> Shown {
     let reached = console.reached(form.user().as_ref()).await?;
     let filter = form.filter(reached.now, 0)?;

@@ -18,7 +18,6 @@ fn page(which: &Which, done: &str) -> String {
     format!("/console/webhooks/{page}?{query}")
 }
 
-/// `GET /console/webhooks/try-now`.
 pub(super) async fn ask(visitor: Visitor, Query(which): Query<Which>) -> Response {
     let (title, subject) = match which.delivery.as_str() {
         "" => ("Try all that wait for this endpoint?", &which.endpoint),

@@ -87,7 +87,6 @@ struct Lost {
     at: Moment,
 }
 
-/// `GET /console/webhooks`.
 pub(super) async fn list(visitor: Visitor, console: Console, Query(which): Query<Which>) -> Shown {
     let frame = Frame::of(visitor, "webhooks", "Webhooks").live();
     let frame = frame.after(which.done.as_deref());
@@ -96,7 +95,6 @@ pub(super) async fn list(visitor: Visitor, console: Console, Query(which): Query
 
 live_page!(Page);
 
-/// The page as it is now.
 async fn page(console: &Console, frame: Frame, which: Which) -> Result<Page, Fault> {
     let user = user(&which.user);
     let reached = console.reached(user.as_ref()).await?;
@@ -162,7 +160,6 @@ pub(super) fn answer(status: Option<i32>, error: Option<&str>) -> String {
     }
 }
 
-/// `GET /console/webhooks/enable`.
 pub(super) async fn ask_enable(visitor: Visitor, Query(which): Query<Which>) -> Response {
     let sentence = "The endpoint receives events again, and what waited for it is due now.";
     Confirm {
@@ -174,7 +171,6 @@ pub(super) async fn ask_enable(visitor: Visitor, Query(which): Query<Which>) -> 
     .page()
 }
 
-/// `GET /console/webhooks/recover`.
 pub(super) async fn ask_recover(visitor: Visitor, Query(which): Query<Which>) -> Response {
     let sentence = "Deliveries that were given up, or cancelled when the endpoint said that it is gone, are due again \
                     under their old ids, oldest first; those of a disabled endpoint wait until it is enabled.";
@@ -197,7 +193,6 @@ fn about(visitor: Visitor, which: &Which, title: &str) -> Confirm {
     }
 }
 
-/// `POST /console/webhooks/enable`.
 pub(super) async fn enable(console: Console, acting: Acting) -> Acted {
     let (user, endpoint) = named(&acting)?;
     let (action, operations) = (acting.action()?, console.of_user(&user));
