@@ -8,7 +8,7 @@ use crate::shapes::Shape;
 shape! {
     /// An action item.
     // Spec, "Action item".
-    action_item(item: Record) -> ActionItem {
+    pub action_item(item: &Record) -> ActionItem {
         /// Its id.
         id: String = item.id.as_str().to_owned(), "01993b22-407e-7d43-8e86-1e3f80912345";
         /// What is to be done, 1–500 characters.
@@ -31,7 +31,7 @@ shape! {
 
 shape! {
     /// Everything the batch created.
-    created_action_items(created: [Record]) -> CreatedActionItems {
+    pub created_action_items(created: &[Record]) -> CreatedActionItems {
         /// The action items, in the order in which they were sent.
         action_items: Vec<ActionItem> = created.iter().map(action_item).collect(), [ActionItem::example()];
         /// How many.

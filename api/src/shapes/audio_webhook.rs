@@ -10,7 +10,7 @@ use crate::shapes::Shape;
 
 shape! {
     /// Where raw audio is posted.
-    audio_webhook(webhook: Record) -> AudioWebhook {
+    pub audio_webhook(webhook: &Record) -> AudioWebhook {
         /// Where to post.
         url: String = webhook.url.clone(), "https://example.com/audio";
         /// Seconds of audio in each request.

@@ -7,7 +7,7 @@ use super::Time;
 shape! {
     /// A folder for conversations.
     // DECISIONS §1, "folder".
-    folder(folder: FolderView) -> Folder {
+    pub folder(folder: &FolderView) -> Folder {
         /// Its id, for the filter `folder_id`.
         id: String = folder.id.as_str().to_owned(), "work";
         /// Its name, 1–100 characters.

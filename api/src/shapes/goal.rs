@@ -7,7 +7,7 @@ use super::{Time, words::GoalType};
 shape! {
     /// A goal.
     // DECISIONS §1, "goal".
-    goal(goal: Record) -> Goal {
+    pub goal(goal: &Record) -> Goal {
         /// Its id, `goal_…`.
         id: String = goal.id.as_str().to_owned(), "goal_01993b24-62a0-7f65-80a8-3051a2b34567";
         /// What it is, 1–500 characters.
@@ -37,7 +37,7 @@ shape! {
 shape! {
     /// The goal's value on a day.
     // DECISIONS §3, "goals".
-    goal_point(point: store::GoalPoint) -> GoalPoint {
+    pub goal_point(point: &store::GoalPoint) -> GoalPoint {
         /// The UTC day.
         #[schemars(extend("format" = "date"))]
         date: String = point.day.to_string(), "2026-11-21";

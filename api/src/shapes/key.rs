@@ -11,7 +11,7 @@ use crate::shapes::Shape;
 shape! {
     /// A key; only its hash is stored.
     // DECISIONS §1, "developer key".
-    key(key: Record) -> Key {
+    pub key(key: &Record) -> Key {
         /// Its id.
         id: String = key.id.clone(), "01993b21-3f6d-7c32-8d75-0d2e7f809123";
         /// What its owner calls it.

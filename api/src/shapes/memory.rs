@@ -11,7 +11,7 @@ use crate::shapes::Shape;
 shape! {
     /// A fact about the user.
     // DECISIONS §1, "memory".
-    memory(memory: Record) -> Memory {
+    pub memory(memory: &Record) -> Memory {
         /// Its id.
         id: String = memory.id.as_str().to_owned(), "01993b23-518f-7e54-8f97-2f4091a23456";
         /// The fact, 1–500 characters.
@@ -46,7 +46,7 @@ shape! {
 
 shape! {
     /// Everything the batch created.
-    created_memories(created: [Record]) -> CreatedMemories {
+    pub created_memories(created: &[Record]) -> CreatedMemories {
         /// The memories, in the order in which they were sent.
         memories: Vec<Memory> = created.iter().map(memory).collect(), [Memory::example()];
         /// How many.

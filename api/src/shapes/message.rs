@@ -66,44 +66,47 @@ impl Shape for Message {
     }
 }
 
-/// Why a turn failed.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct MessageError {
-    /// One of a closed list (docs/assistant.md).
-    code: &'static str,
-    /// A sentence for the person.
-    detail: &'static str,
-    /// Whether the message stays so. `false` only with `interrupted`, and for ten minutes at most: a process that cannot be
-    /// heard may still keep its reply, which then takes this error's place.
-    #[serde(rename = "final")]
-    is_final: bool,
+shape! {
+    /// Why a turn failed.
+    pub message_error(trouble: Trouble) -> MessageError {
+        /// One of a closed list (docs/assistant.md).
+        code: &'static str = trouble.code();
+        /// A sentence for the person.
+        detail: &'static str = trouble.detail();
+        /// Whether the message stays so. `false` only with `interrupted`, and for ten minutes at most: a process that cannot be
+        /// heard may still keep its reply, which then takes this error's place.
+        #[serde(rename = "final")]
+        is_final: bool = true;
+    }
 }
 
-/// Something that a reply rests on.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct MessageSource {
-    /// Its id.
-    id: String,
-    /// What it is.
-    #[schemars(with = "SourceKind")]
-    kind: &'static str,
-    /// Its title, or its first words.
-    title: String,
-    /// When it began, or was made.
-    created_at: Time,
+shape! {
+    /// Something that a reply rests on.
+    pub message_source(source: &Source) -> MessageSource {
+        /// Its id.
+        id: String = source.id.clone();
+        /// What it is.
+        #[schemars(with = "SourceKind")]
+        kind: &'static str = source.kind.as_str();
+        /// Its title, or its first words.
+        title: String = source.title.replace('\0', "");
+        /// When it began, or was made.
+        created_at: Time = source.created_at.into();
+    }
 }
 
-/// A tool that was called.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct MessageTool {
-    /// Its name.
-    name: String,
-    /// The app that it belongs to; null for those of the service.
-    app_id: Option<String>,
-    /// Whether it did what was asked.
-    ok: bool,
-    /// How long it took.
-    millis: u32,
+shape! {
+    /// A tool that was called.
+    pub message_tool(tool: &ToolUse) -> MessageTool {
+        /// Its name.
+        name: String = tool.name.clone();
+        /// The app that it belongs to; null for those of the service.
+        app_id: Option<String> = tool.app_id.clone();
+        /// Whether it did what was asked.
+        ok: bool = tool.ok;
+        /// How long it took.
+        millis: u32 = tool.millis;
+    }
 }
 
 /// A message as it is kept; `names` are those of the user's apps.
@@ -150,26 +153,6 @@ pub(crate) fn ended(
         engine: Some(ended.engine.clone()),
         error: ended.trouble.map(message_error),
     }
-}
-
-/// Why a turn has failed, as it is shown.
-pub(crate) fn message_error(trouble: Trouble) -> MessageError {
-    MessageError { code: trouble.code(), detail: trouble.detail(), is_final: true }
-}
-
-/// A source as it is kept and shown.
-pub(crate) fn message_source(source: &Source) -> MessageSource {
-    MessageSource {
-        id: source.id.clone(),
-        kind: source.kind.as_str(),
-        title: source.title.replace('\0', ""),
-        created_at: source.created_at.into(),
-    }
-}
-
-/// A tool's use as it is kept and shown.
-pub(crate) fn message_tool(tool: &ToolUse) -> MessageTool {
-    MessageTool { name: tool.name.clone(), app_id: tool.app_id.clone(), ok: tool.ok, millis: tool.millis }
 }
 
 /// A thing that was found.

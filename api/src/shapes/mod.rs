@@ -4,27 +4,38 @@
 use schemars::JsonSchema;
 use serde_json::Value;
 
-/// A record as it is answered, of which each field is said once: what it means, how it is made of the record, and how it looks in
-/// the example.
+/// A record as it is answered, or a part of one, of which each field is said once: what it means, how it is made of the record,
+/// and, where it is answered by itself, how it looks in the example.
 macro_rules! shape {
     (
         $(#[$about:meta])*
-        $function:ident($record:ident: $of:ty) -> $shape:ident {
+        $vis:vis $function:ident($($record:ident: $of:ty),+) -> $shape:ident {
             $($(#[$meaning:meta])* $field:ident: $kind:ty = $made:expr, $example:tt;)+
         }
     ) => {
-        $(#[$about])*
-        #[derive(Debug, serde::Serialize, schemars::JsonSchema)]
-        pub struct $shape { $($(#[$meaning])* $field: $kind),+ }
-
-        pub fn $function($record: &$of) -> $shape {
-            $shape { $($field: $made),+ }
+        shape! {
+            $(#[$about])*
+            $vis $function($($record: $of),+) -> $shape { $($(#[$meaning])* $field: $kind = $made;)+ }
         }
 
         impl crate::shapes::Shape for $shape {
             fn example() -> serde_json::Value {
                 serde_json::json!({ $(stringify!($field): $example),+ })
             }
+        }
+    };
+    (
+        $(#[$about:meta])*
+        $vis:vis $function:ident$(<$life:lifetime>)?($($record:ident: $of:ty),+) -> $shape:ident {
+            $($(#[$meaning:meta])* $field:ident: $kind:ty = $made:expr;)+
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, serde::Serialize, schemars::JsonSchema)]
+        $vis struct $shape$(<$life>)? { $($(#[$meaning])* $field: $kind),+ }
+
+        $vis fn $function$(<$life>)?($($record: $of),+) -> $shape$(<$life>)? {
+            $shape { $($field: $made),+ }
         }
     };
 }

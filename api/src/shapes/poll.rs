@@ -2,8 +2,6 @@
 
 use job::{Cause, ErrorClass as Class};
 use ledger::Poll;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::{
     Time,
@@ -13,7 +11,7 @@ use super::{
 shape! {
     /// The job that finalizes the newest revision of a conversation. It holds no word of what was said.
     // DECISIONS §4, "poll".
-    poll(poll: Poll) -> FinalizationJob {
+    pub poll(poll: &Poll) -> FinalizationJob {
         /// The same for the same user, conversation and revision.
         job_id: String = poll.job_id.as_str().to_owned(), "fj_5a1c09e27d3f8b6a4c21e0f9b8d7c6a5e4f3d2c1b0";
         /// The status.
@@ -49,20 +47,21 @@ shape! {
     }
 }
 
-/// The cause of the last failure, or of the last release without a failure: closed values, never a provider's words.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct FailureCause {
-    /// The failure code.
-    failure_code: &'static str,
-    /// The stage that failed.
-    stage: Option<String>,
-    /// The answer of the model server, or its silence.
-    #[schemars(with = "Option<ErrorClass>")]
-    error_class: Option<&'static str>,
-    /// The status of that answer.
-    http_status: Option<u16>,
-    /// Whether the model server is not asked for a while: no attempt is spent.
-    circuit_open: bool,
+shape! {
+    /// The cause of the last failure, or of the last release without a failure: closed values, never a provider's words.
+    pub cause(cause: &Cause) -> FailureCause {
+        /// The failure code.
+        failure_code: &'static str = cause.code.as_str();
+        /// The stage that failed.
+        stage: Option<String> = cause.stage.clone();
+        /// The answer of the model server, or its silence.
+        #[schemars(with = "Option<ErrorClass>")]
+        error_class: Option<&'static str> = cause.class.map(Class::as_str);
+        /// The status of that answer.
+        http_status: Option<u16> = cause.http_status;
+        /// Whether the model server is not asked for a while: no attempt is spent.
+        circuit_open: bool = cause.circuit_open;
+    }
 }
 
 /// The status in four words that need no explanation.
@@ -72,15 +71,5 @@ fn progress(poll: &Poll) -> &'static str {
         "completed" => "done",
         "dead_letter" => "failed",
         _ => "waiting",
-    }
-}
-
-fn cause(cause: &Cause) -> FailureCause {
-    FailureCause {
-        failure_code: cause.code.as_str(),
-        stage: cause.stage.clone(),
-        error_class: cause.class.map(Class::as_str),
-        http_status: cause.http_status,
-        circuit_open: cause.circuit_open,
     }
 }

@@ -16,7 +16,7 @@ use crate::shapes::Shape;
 shape! {
     /// The user's settings.
     // DECISIONS §2.
-    user(user: User) -> Profile {
+    pub user(user: &User) -> Profile {
         /// The person's id.
         id: String = user.id.as_str().to_owned(), "ada";
         /// The user's name as a speaker.
@@ -38,7 +38,7 @@ shape! {
 shape! {
     /// A person whom the user knows: `person_id` of segments.
     // DECISIONS §1, "a person of the user's".
-    person(person: KnownPerson) -> Person {
+    pub person(person: &KnownPerson) -> Person {
         /// Their id.
         id: String = person.id.clone(), "01993b25-73b1-7076-81b9-4162b3c45678";
         /// Their name, 1–100 characters.
@@ -50,26 +50,28 @@ shape! {
     }
 }
 
-/// Where the user gets reminders of action items.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct PushSubscription {
-    /// Its id.
-    id: String,
-    /// A browser or a webhook.
-    #[schemars(with = "SubscriptionKind")]
-    kind: String,
-    /// Of a browser's: its push service's address.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    endpoint: Option<String>,
-    /// Of a webhook: where to post.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    url: Option<String>,
-    /// Since when deliveries fail.
-    failing_since: Option<Time>,
-    /// The last successful delivery.
-    last_success_at: Option<Time>,
-    /// When it was made.
-    created_at: Time,
+shape! {
+    /// Where the user gets reminders of action items.
+    // Without its keys; its address has the name that it was sent under.
+    pub subscription(subscription: &Subscription) -> PushSubscription {
+        /// Its id.
+        id: String = subscription.id.clone();
+        /// A browser or a webhook.
+        #[schemars(with = "SubscriptionKind")]
+        kind: String = subscription.kind.clone();
+        /// Of a browser's: its push service's address.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        endpoint: Option<String> = address(subscription, "webpush");
+        /// Of a webhook: where to post.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        url: Option<String> = address(subscription, "webhook");
+        /// Since when deliveries fail.
+        failing_since: Option<Time> = subscription.failing_since.map(Time::from);
+        /// The last successful delivery.
+        last_success_at: Option<Time> = subscription.last_success_at.map(Time::from);
+        /// When it was made.
+        created_at: Time = subscription.created_at.into();
+    }
 }
 
 impl Shape for PushSubscription {
@@ -85,18 +87,8 @@ impl Shape for PushSubscription {
     }
 }
 
-/// A push subscription without its keys; its address has the name that it was sent under.
-pub fn subscription(subscription: &Subscription) -> PushSubscription {
-    let address = |kind| (subscription.kind == kind).then(|| subscription.url.clone());
-    PushSubscription {
-        id: subscription.id.clone(),
-        kind: subscription.kind.clone(),
-        endpoint: address("webpush"),
-        url: address("webhook"),
-        failing_since: subscription.failing_since.map(Time::from),
-        last_success_at: subscription.last_success_at.map(Time::from),
-        created_at: subscription.created_at.into(),
-    }
+fn address(subscription: &Subscription, kind: &str) -> Option<String> {
+    (subscription.kind == kind).then(|| subscription.url.clone())
 }
 
 /// What a browser subscribes with.

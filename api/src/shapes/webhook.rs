@@ -13,7 +13,7 @@ use crate::shapes::Shape;
 
 shape! {
     /// Where events are posted.
-    endpoint(endpoint: Endpoint) -> Webhook {
+    pub endpoint(endpoint: &Endpoint) -> Webhook {
         /// Its id.
         id: String = endpoint.id.clone(), "01993b20-1d4b-7a10-8a53-8b0c5d6e7f80";
         /// Where to post.
@@ -68,7 +68,7 @@ shape! {
     /// One event to be sent to one endpoint.
     // That the addresses of a name are refused is for operators: its owner sees the same as for a name that does not exist, and
     // cannot ask which inner names there are.
-    delivery(delivery: DeliveryView) -> Delivery {
+    pub delivery(delivery: &DeliveryView) -> Delivery {
         /// Its id: `webhook-id` of every try.
         id: String = delivery.id.clone(), "01993b20-2e5c-7b21-9c64-9c1d6e7f8091";
         /// The event; `webhook.test` for a test.
@@ -98,27 +98,19 @@ shape! {
     }
 }
 
-/// One try of a delivery.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct DeliveryTry {
-    /// Its number; a redelivery begins with 1 again.
-    #[serde(rename = "try")]
-    #[schemars(range(min = 1))]
-    number: i32,
-    /// When it ended.
-    at: Time,
-    /// The status of the answer.
-    status: Option<i32>,
-    /// Why it failed: an error code.
-    error: Option<String>,
-}
-
-fn tried(tried: &outbox::DeliveryTry) -> DeliveryTry {
-    DeliveryTry {
-        number: tried.number,
-        at: tried.at.into(),
-        status: tried.status,
-        error: tried.error.as_deref().map(shown),
+shape! {
+    /// One try of a delivery.
+    pub tried(tried: &outbox::DeliveryTry) -> DeliveryTry {
+        /// Its number; a redelivery begins with 1 again.
+        #[serde(rename = "try")]
+        #[schemars(range(min = 1))]
+        number: i32 = tried.number;
+        /// When it ended.
+        at: Time = tried.at.into();
+        /// The status of the answer.
+        status: Option<i32> = tried.status;
+        /// Why it failed: an error code.
+        error: Option<String> = tried.error.as_deref().map(shown);
     }
 }
 
