@@ -101,9 +101,6 @@ pub(crate) enum Command {
 impl Cli {
     /// Runs the command to its end. `signals` are those of a command that runs until one, `spans` are counted where traces are
     /// on.
-    ///
-    /// # Errors
-    /// What the command could not do; `exit` knows its code.
     pub(crate) async fn run(
         self,
         signals: Option<Interruption>,

@@ -93,9 +93,6 @@ struct Seen {
 }
 
 /// Examines and prints; 1 when something is broken, 0 with warnings.
-///
-/// # Errors
-/// When the database does not answer, or refuses a session.
 pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
     let shards = doctor.common.shards()?;
     let ledgers = doctor.common.chosen_of(&shards)?;

@@ -81,9 +81,6 @@ type Named = [(Operations, String)];
 type Found = Vec<(String, UserId)>;
 
 /// Gives an order to jobs by name, or to all that a filter finds: those of everybody are meant only where that is said.
-///
-/// # Errors
-/// When the database does not answer, no jobs and no filter are named, there is no such job, or its state refuses.
 pub(super) async fn run(
     common: &CommonArgs,
     order: OrderOfMany,

@@ -24,9 +24,6 @@ pub(super) struct Switch {
 }
 
 /// Stops claiming.
-///
-/// # Errors
-/// As [`Switch::tell`].
 pub(super) async fn pause(shards: &[Operations], switch: &Switch, as_json: bool) -> anyhow::Result<()> {
     let (queue, action) = (switch.queue(), switch.cause.action());
     let pause = async |shard: &Operations| Ok((shard.pause(queue, &action).await?, PAUSED));
@@ -35,9 +32,6 @@ pub(super) async fn pause(shards: &[Operations], switch: &Switch, as_json: bool)
 }
 
 /// Claims again.
-///
-/// # Errors
-/// As [`Switch::tell`].
 pub(super) async fn resume(shards: &[Operations], switch: &Switch, as_json: bool) -> anyhow::Result<()> {
     let (queue, action) = (switch.queue(), switch.cause.action());
     let resume = async |shard: &Operations| {

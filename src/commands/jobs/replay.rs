@@ -55,9 +55,6 @@ pub(super) struct Replay {
 }
 
 /// Replays one.
-///
-/// # Errors
-/// When the database does not answer, there is no such job, or its state refuses.
 pub(super) async fn one(
     operations: &Operations,
     replay: &Replay,
@@ -83,9 +80,6 @@ pub(super) async fn one(
 }
 
 /// Replays all that the filter finds: an operation in every shard in which it finds something.
-///
-/// # Errors
-/// When the database does not answer, or no filter was named.
 pub(super) async fn many(shards: &[Operations], replay: &Replay, as_json: bool) -> anyhow::Result<ExitCode> {
     if replay.which.is_empty() && !replay.all {
         return Err(Exit::Usage("name a job, a filter, or --all".to_owned()).into());
