@@ -15,8 +15,7 @@ use serde_json::{Value, json};
 
 use super::{
     Fields, Object, Report, Take, names,
-    python_json::{self, Unread},
-    unrepresentable::Unrepresentable,
+    python_json::{self, Unread, Unrepresentable},
 };
 use crate::{
     AppState, Code, Error, Problem,

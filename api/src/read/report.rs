@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::unrepresentable::Unrepresentable;
+use super::python_json::Unrepresentable;
 use crate::{Problem, error::Step};
 
 /// How one kind of value is read. `None` means that the report says why.

@@ -8,7 +8,11 @@ use records::{ConversationId, Geolocation, Source, Timestamp, UserId};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::{answer, byok, geolocation::geolocation_field, location, segments, waiting};
+use super::{
+    answer, byok,
+    location::{self, geolocation_field},
+    segments, waiting,
+};
 use crate::{
     Answer, AppState, Caller, Code, Endpoint, Error, Reply, Scope, Settings,
     ids::of_client_session,

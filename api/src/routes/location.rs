@@ -2,13 +2,12 @@
 
 use axum::Json;
 use chrono::TimeDelta;
-use records::{Conversation, UserId};
+use records::{Conversation, Geolocation, UserId};
 use serde_json::json;
 
-use super::geolocation::{NOTES, geolocation};
 use crate::{
     Answer, AppState, Caller, Endpoint, Reply, Scope,
-    read::{Body, object},
+    read::{Body, Fields, Float, Named, Note, Object, Take, Text, object},
     shapes, takes,
 };
 
@@ -58,4 +57,27 @@ pub(super) async fn note_of_conversation(state: &AppState, user: &UserId, new: &
     if let Err(error) = noted.await {
         tracing::warn!(%error, "the place of a conversation was not noted");
     }
+}
+
+const NOTES: &[Note] = &[
+    ("latitude", "Degrees north.", ""),
+    ("longitude", "Degrees east.", ""),
+    ("address", "A postal address, when known.", ""),
+    ("google_place_id", "The place's id at its provider, when known.", ""),
+    ("location_type", "Such as `premise`, `street_address` or `approximate`.", ""),
+];
+
+/// A place in a body.
+pub(super) fn geolocation_field() -> Named<impl Take<Out = Geolocation>> {
+    Named { name: "NewGeolocation", words: "Where it happened.", notes: NOTES, take: Object(geolocation) }
+}
+
+/// Reads a `Geolocation`; the bounds are enforced before anything is stored (DECISIONS §1).
+fn geolocation(fields: &mut Fields<'_>) -> Option<Geolocation> {
+    let latitude = fields.required("latitude", Float::between(-90.0, 90.0));
+    let longitude = fields.required("longitude", Float::between(-180.0, 180.0));
+    let address = fields.optional("address", Text::label());
+    let google_place_id = fields.optional("google_place_id", Text::label());
+    let location_type = fields.optional("location_type", Text::label());
+    Some(Geolocation { latitude: latitude?, longitude: longitude?, address, google_place_id, location_type })
 }

@@ -15,7 +15,6 @@ mod docs;
 mod documents;
 mod finalize;
 mod folders;
-mod geolocation;
 mod goals;
 mod keys;
 mod links;
