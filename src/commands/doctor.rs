@@ -323,13 +323,10 @@ fn to_json(of: &Of, remark: &Remark) -> Value {
         Level::Failure => "failure",
     };
     let mut check = json!({ "check": remark.name, "level": level, "words": remark.words });
-    let whose = match of {
-        Of::All => None,
-        Of::Server(address) => Some(("database", json!(address))),
-        Of::Shard(shard) => Some(("shard", json!(shard.number))),
-    };
-    if let (Some((name, value)), Some(fields)) = (whose, check.as_object_mut()) {
-        fields.insert(name.to_owned(), value);
+    match of {
+        Of::All => {}
+        Of::Server(address) => check["database"] = json!(address),
+        Of::Shard(shard) => check["shard"] = json!(shard.number),
     }
     check
 }

@@ -203,9 +203,7 @@ async fn show(operations: &Operations, endpoint: &Meant, limit: i64, as_json: bo
     let deliveries = operations.outbox().deliveries(&endpoint.user, &endpoint.id, &newest).await?;
     if as_json {
         let mut all = to_json(&view);
-        if let Some(fields) = all.as_object_mut() {
-            fields.insert("deliveries".into(), deliveries.iter().map(delivery_json).collect());
-        }
+        all["deliveries"] = deliveries.iter().map(delivery_json).collect();
         return print_json(&all);
     }
     let moment = |at: Option<Timestamp>| at.map_or("never".to_owned(), time);

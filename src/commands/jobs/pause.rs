@@ -83,8 +83,8 @@ impl Switch {
                 .collect();
             let any = changed.iter().any(|(_, (changed, _))| *changed);
             let mut all = json!({ "queue": self.queue, "state": state, "changed": any });
-            if let Some(fields) = all.as_object_mut().filter(|_| !shards.is_empty()) {
-                fields.insert("shards".to_owned(), Value::Array(shards));
+            if !shards.is_empty() {
+                all["shards"] = json!(shards);
             }
             print_json(&all)?;
         } else {
