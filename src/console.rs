@@ -56,7 +56,7 @@ use serde::Deserialize;
 
 pub(in crate::console) use self::{
     auth::Acting,
-    confirm::Confirm,
+    confirm::{Asked, Confirm},
     error::{Acted, Fault, Shown, Undone, in_time},
     extract::Query,
     live::live_page,

@@ -9,7 +9,7 @@ use operations::{Operations, OperatorApp};
 use serde::Deserialize;
 
 use super::{
-    Acted, Acting, Confirm, Console, Fault, Frame, Moment, Query, Shown, Undone, Visitor,
+    Acted, Acting, Asked, Confirm, Console, Fault, Frame, Moment, Query, Shown, Undone, Visitor,
     extract::Path,
     paging::read_place,
     query, render,
@@ -85,7 +85,7 @@ pub(super) async fn list(visitor: Visitor, console: Console, Query(which): Query
     Ok(render(&Page { frame, without, which, apps, next }))
 }
 
-pub(super) async fn ask(visitor: Visitor, Path((id, change)): Path<(String, String)>) -> Shown {
+pub(super) async fn ask(visitor: Visitor, Path((id, change)): Path<(String, String)>) -> Asked {
     let is_off = reads_off(&change)?;
     let (sentence, button) = match is_off {
         true => (
@@ -105,8 +105,7 @@ pub(super) async fn ask(visitor: Visitor, Path((id, change)): Path<(String, Stri
         button,
         back: "/console/apps".to_owned(),
         ..Confirm::new(visitor, "apps", format!("{button} this app?"))
-    }
-    .page())
+    })
 }
 
 pub(super) async fn change(

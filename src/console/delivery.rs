@@ -8,7 +8,7 @@ use outbox::Redelivery;
 use records::UserId;
 
 use super::{
-    Acted, Acting, Confirm, Console, Fault, Frame, Moment, Query, Shown, Visitor,
+    Acted, Acting, Asked, Confirm, Console, Fault, Frame, Moment, Query, Shown, Visitor,
     audit::Line,
     endpoint::words,
     in_time, live_page, query,
@@ -137,7 +137,7 @@ fn moments(line: &DeliveryLine, now: Timestamp) -> Vec<(&'static str, Moment)> {
     all.into_iter().flatten().collect()
 }
 
-pub(super) async fn ask(visitor: Visitor, console: Console, Query(which): Query<Which>) -> Shown {
+pub(super) async fn ask(visitor: Visitor, console: Console, Query(which): Query<Which>) -> Asked {
     let shard = &console.of_user(&UserId::new(&*which.user));
     let line = in_time(shard, find(shard, &which)).await?;
     let again = "It is due at once under its old id, with a whole round of tries; at a disabled endpoint it waits \
@@ -151,8 +151,7 @@ pub(super) async fn ask(visitor: Visitor, console: Console, Query(which): Query<
         button: "Redeliver",
         back: format!("/console/webhooks/delivery?{}", which.query()),
         ..Confirm::new(visitor, "webhooks", "Redeliver this event?")
-    }
-    .page())
+    })
 }
 
 pub(super) async fn redeliver(console: Console, acting: Acting) -> Acted {

@@ -4,14 +4,14 @@ use axum::response::Redirect;
 use job::{JobId, State as JobState};
 use ledger::{Answer, Operation};
 
-use super::{Acted, Acting, Confirm, Console, Fault, Shown, Visitor, extract::Path, job::find};
+use super::{Acted, Acting, Asked, Confirm, Console, Fault, Visitor, extract::Path, job::find};
 use crate::commands::jobs::words;
 
 pub(super) async fn ask(
     visitor: Visitor,
     console: Console,
     Path((id, change)): Path<(String, String)>,
-) -> Shown {
+) -> Asked {
     let page = find(&console, &id).await?;
     let recorded = page.view.checkpoints.len();
     let (title, button, sentences) = match change.as_str() {
@@ -64,8 +64,7 @@ pub(super) async fn ask(
         back: format!("/console/jobs/{}", page.view.job.id),
         offers_scratch: change == "replay" && recorded > 0,
         ..Confirm::new(visitor, "jobs", title)
-    }
-    .page())
+    })
 }
 
 pub(super) async fn act(

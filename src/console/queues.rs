@@ -5,13 +5,13 @@ use job::Queue;
 use operations::Operations;
 
 use super::{
-    Acted, Acting, Confirm, Console, Fault, Shown, Visitor,
+    Acted, Acting, Asked, Confirm, Console, Fault, Visitor,
     extract::Path,
     outcome::{Done, Order, Outcome},
 };
 use crate::over_shards::each_alone;
 
-pub(super) async fn ask(visitor: Visitor, Path((queue, change)): Path<(String, String)>) -> Shown {
+pub(super) async fn ask(visitor: Visitor, Path((queue, change)): Path<(String, String)>) -> Asked {
     let (queue, pauses) = read(&queue, &change)?;
     let sentences = match pauses {
         true => vec![
@@ -29,8 +29,7 @@ pub(super) async fn ask(visitor: Visitor, Path((queue, change)): Path<(String, S
         action: format!("/console/queues/{queue}/{change}"),
         button: verb,
         ..Confirm::new(visitor, "overview", format!("{verb} the queue {queue}?"))
-    }
-    .page())
+    })
 }
 
 pub(super) async fn change(

@@ -7,7 +7,7 @@ use operations::{Operations, ReplayChange, ReplayItem, ReplayView};
 use serde::Deserialize;
 
 use super::{
-    Acted, Acting, Confirm, Console, Fault, Frame, Moment, Query, Shown, Visitor,
+    Acted, Acting, Asked, Confirm, Console, Fault, Frame, Moment, Query, Shown, Visitor,
     chart::{self, Chart},
     count,
     extract::Path,
@@ -145,7 +145,7 @@ pub(super) async fn ask(
     visitor: Visitor,
     console: Console,
     Path((id, change)): Path<(String, String)>,
-) -> Shown {
+) -> Asked {
     let shard = console.of_replay(&id).await?;
     let view = in_time(&shard, find(&shard, &id)).await?;
     let (_, button, sentence) = course(&change)?;
@@ -155,8 +155,7 @@ pub(super) async fn ask(
         button,
         back: format!("/console/replays/{}", view.operation_id),
         ..Confirm::new(visitor, "replays", format!("{button} this replay?"))
-    }
-    .page())
+    })
 }
 
 pub(super) async fn change(

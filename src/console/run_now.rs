@@ -1,6 +1,6 @@
 //! What an operator orders of all waiting jobs that a filter finds: that they run now.
 
-use axum::response::Redirect;
+use axum::response::{IntoResponse, Redirect};
 use job::{JobId, Timestamp};
 use ledger::OperatorAction;
 use operations::{JobFilter, Operations, OrderOfMany};
@@ -62,7 +62,7 @@ pub(super) async fn ask(visitor: Visitor, console: Console, Query(form): Query<F
         back: format!("/console/jobs?{}", form.query()),
         ..Confirm::new(visitor, "jobs", title)
     }
-    .page())
+    .into_response())
 }
 
 /// `POST /console/run-now`, in every shard.

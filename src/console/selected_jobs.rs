@@ -10,8 +10,8 @@ use operations::Operations;
 use serde::Deserialize;
 
 use super::{
-    Acted, Acting, Confirm, Console, Fault, Frame, Query, Shown, Undone, Visitor, page::Message, query,
-    render,
+    Acted, Acting, Asked, Confirm, Console, Fault, Frame, Query, Shown, Undone, Visitor, page::Message,
+    query, render,
 };
 use crate::commands::jobs::words;
 
@@ -38,7 +38,7 @@ impl Act {
 }
 
 /// `GET /console/jobs/selected`: the confirmation.
-pub(super) async fn ask(visitor: Visitor, RawQuery(query): RawQuery) -> Shown {
+pub(super) async fn ask(visitor: Visitor, RawQuery(query): RawQuery) -> Asked {
     let (mut jobs, mut act) = (Vec::new(), None);
     for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
         match &*name {
@@ -74,8 +74,7 @@ pub(super) async fn ask(visitor: Visitor, RawQuery(query): RawQuery) -> Shown {
         button,
         back: "/console/jobs?status=dead_letter".to_owned(),
         ..Confirm::new(visitor, "jobs", title)
-    }
-    .page())
+    })
 }
 
 /// `POST /console/jobs/selected`, in all shards at once. A transaction per job; a refusal of one does not stop the others.

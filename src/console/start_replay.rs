@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::response::Redirect;
+use axum::response::{IntoResponse, Redirect};
 use operations::{Operations, ReplayOrder, ReplayPreview};
 use rand::RngExt;
 use uuid::Uuid;
@@ -75,7 +75,7 @@ pub(super) async fn ask(visitor: Visitor, console: Console, Query(form): Query<F
         counts: counts(&preview).into_iter().chain(in_each(&looks.of)).collect(),
         ..Confirm::new(visitor, "replays", format!("Replay {letters} of {people}?"))
     }
-    .page())
+    .into_response())
 }
 
 fn several(number: i64, one: &str, many: &str) -> String {

@@ -1,6 +1,6 @@
 //! Deliveries that need not wait for their next try: one, or all of an endpoint that is back.
 
-use axum::response::{Redirect, Response};
+use axum::response::Redirect;
 use operations::TriedNow;
 use records::UserId;
 
@@ -18,7 +18,7 @@ fn page(which: &Which, done: &str) -> String {
     format!("/console/webhooks/{page}?{query}")
 }
 
-pub(super) async fn ask(visitor: Visitor, Query(which): Query<Which>) -> Response {
+pub(super) async fn ask(visitor: Visitor, Query(which): Query<Which>) -> Confirm {
     let (title, subject) = match which.delivery.as_str() {
         "" => ("Try all that wait for this endpoint?", &which.endpoint),
         _ => ("Try this delivery now?", &which.delivery),
@@ -35,7 +35,6 @@ pub(super) async fn ask(visitor: Visitor, Query(which): Query<Which>) -> Respons
         back: page(&which, ""),
         ..Confirm::new(visitor, "webhooks", title)
     }
-    .page()
 }
 
 /// `POST /console/webhooks/try-now`. Batch by batch, so that no rows are locked for long.

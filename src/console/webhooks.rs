@@ -1,7 +1,7 @@
 //! Webhooks: whose endpoint is in trouble, what was given up, and another try.
 
 use askama::Template;
-use axum::response::{Redirect, Response};
+use axum::response::Redirect;
 use job::Timestamp;
 use operations::{Enabled, EndpointView, GivenUp};
 use records::UserId;
@@ -160,7 +160,7 @@ pub(super) fn answer(status: Option<i32>, error: Option<&str>) -> String {
     }
 }
 
-pub(super) async fn ask_enable(visitor: Visitor, Query(which): Query<Which>) -> Response {
+pub(super) async fn ask_enable(visitor: Visitor, Query(which): Query<Which>) -> Confirm {
     let sentence = "The endpoint receives events again, and what waited for it is due now.";
     Confirm {
         sentences: vec![sentence.to_owned()],
@@ -168,10 +168,9 @@ pub(super) async fn ask_enable(visitor: Visitor, Query(which): Query<Which>) -> 
         action: "/console/webhooks/enable".to_owned(),
         ..about(visitor, &which, "Enable this endpoint?")
     }
-    .page()
 }
 
-pub(super) async fn ask_recover(visitor: Visitor, Query(which): Query<Which>) -> Response {
+pub(super) async fn ask_recover(visitor: Visitor, Query(which): Query<Which>) -> Confirm {
     let sentence = "Deliveries that were given up, or cancelled when the endpoint said that it is gone, are due again \
                     under their old ids, oldest first; those of a disabled endpoint wait until it is enabled.";
     Confirm {
@@ -181,7 +180,6 @@ pub(super) async fn ask_recover(visitor: Visitor, Query(which): Query<Which>) ->
         age: Some("7d"),
         ..about(visitor, &which, "Recover what this endpoint lost?")
     }
-    .page()
 }
 
 fn about(visitor: Visitor, which: &Which, title: &str) -> Confirm {

@@ -139,7 +139,7 @@ async fn recover(
         return Err(Error::Invalid(vec![Problem::rule(loc, "since must not be in the future")]));
     }
     let recovered = state.ledger.outbox().recover(&caller.user, &endpoint, since.at).await?;
-    Ok(Json(shapes::Recovered { recovered: recovered.ok_or(Error::NotFound(KIND))? }))
+    Ok(Json(shapes::recovered(recovered.ok_or(Error::NotFound(KIND))?)))
 }
 
 fn read_since(fields: &mut Fields<'_>) -> Option<Instant> {

@@ -73,7 +73,7 @@ async fn list(state: AppState, caller: Caller) -> Reply<Vec<shapes::PushSubscrip
 /// GET `…/key`: the public key that a browser subscribes with (`applicationServerKey`).
 async fn key(state: AppState) -> Reply<shapes::PushKey> {
     let web_push = state.settings.web_push.as_ref().ok_or(Error::Refused(Code::WebPushUnavailable))?;
-    Ok(Json(shapes::PushKey { public_key: web_push.public_key.clone() }))
+    Ok(Json(shapes::push_key(&web_push.public_key)))
 }
 
 /// POST: a subscription. The same one again is renewed, not doubled, so a client may send it at every start.

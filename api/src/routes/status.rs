@@ -2,7 +2,7 @@
 //! results are kept, so that one engine's output never passes for another's.
 
 use axum::Json;
-use serde_json::{Map, json};
+use serde_json::json;
 
 use crate::{Access, Answer, AppState, Endpoint, shapes};
 
@@ -20,6 +20,5 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 /// GET: the version, and which engine (with its model and prompt version) does what.
 async fn show(state: AppState) -> Json<shapes::Status> {
     let engines = state.settings.engines.iter().map(|(ability, id)| ((*ability).to_owned(), json!(id)));
-    let engines: Map<_, _> = engines.collect();
-    Json(shapes::Status { version: env!("CARGO_PKG_VERSION"), engines })
+    Json(shapes::status(engines.collect()))
 }

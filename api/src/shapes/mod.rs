@@ -78,12 +78,12 @@ pub(crate) use message::{ended, message, message_error, message_source, message_
 pub use poll::{FailureCause, FinalizationJob, poll};
 pub(crate) use problem::SUCCESS;
 pub use problem::{HTTPValidationError, Problem, Success, ValidationError};
-pub use profile::{Person, Profile, PushKey, PushSubscription, person, subscription, user};
+pub use profile::{Person, Profile, PushKey, PushSubscription, person, push_key, subscription, user};
 pub use push_body::push_body;
-pub use status::Status;
+pub use status::{Status, status};
 pub use time::{Time, moment};
 pub(crate) use webhook::created_endpoint;
-pub use webhook::{CreatedWebhook, Delivery, DeliveryTry, Recovered, Webhook, delivery, endpoint};
+pub use webhook::{CreatedWebhook, Delivery, DeliveryTry, Recovered, Webhook, delivery, endpoint, recovered};
 pub use webhook_body::WebhookBodies;
 pub(crate) use webhook_body::{TestEventData, ThinCreatedData, ThinEventData};
 pub(crate) use words::Words;

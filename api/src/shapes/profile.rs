@@ -2,8 +2,6 @@
 
 use outbox::Subscription;
 
-use schemars::JsonSchema;
-use serde::Serialize;
 use serde_json::{Value, json};
 use store::{KnownPerson, User};
 
@@ -91,15 +89,11 @@ fn address(subscription: &Subscription, kind: &str) -> Option<String> {
     (subscription.kind == kind).then(|| subscription.url.clone())
 }
 
-/// What a browser subscribes with.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct PushKey {
-    /// `applicationServerKey`, base64url.
-    pub(crate) public_key: String,
-}
-
-impl Shape for PushKey {
-    fn example() -> Value {
-        json!({ "public_key": "BGsX0fLhLEJH-Lzm5WOkQPJ3A32BLeszoPShOUXYmMKWT-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU" })
+shape! {
+    /// What a browser subscribes with.
+    pub push_key(key: &str) -> PushKey {
+        /// `applicationServerKey`, base64url.
+        public_key: String = key.to_owned(),
+            "BGsX0fLhLEJH-Lzm5WOkQPJ3A32BLeszoPShOUXYmMKWT-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU";
     }
 }

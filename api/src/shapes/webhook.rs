@@ -3,7 +3,7 @@
 use outbox::{DeliveryView, Endpoint, TRIES_KEPT};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     Time, with,
@@ -114,16 +114,11 @@ shape! {
     }
 }
 
-/// What a recovery sends again.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Recovered {
-    /// How many deliveries.
-    pub(crate) recovered: u64,
-}
-
-impl Shape for Recovered {
-    fn example() -> Value {
-        json!({ "recovered": 3 })
+shape! {
+    /// What a recovery sends again.
+    pub recovered(deliveries: u64) -> Recovered {
+        /// How many deliveries.
+        recovered: u64 = deliveries, 3;
     }
 }
 
