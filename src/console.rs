@@ -26,7 +26,6 @@ mod login;
 mod outcome;
 mod overview;
 mod page;
-mod paging;
 mod queues;
 mod replays;
 mod run_now;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::{
     Acted, Acting, Asked, Confirm, Console, Fault, Frame, Moment, Query, Shown, Undone, Visitor,
     extract::Path,
-    paging::read_place,
+    extract::read_place,
     query, render,
     shards::{user, without},
 };

@@ -6,7 +6,7 @@ use operations::{ACTIONS, ActionFilter, ActionView, action_name};
 use serde::Deserialize;
 
 use super::{
-    Console, Frame, Moment, Query, Shown, Visitor, paging::read_place, query, render, shards::without,
+    Console, Frame, Moment, Query, Shown, Visitor, extract::read_place, query, render, shards::without,
 };
 use crate::{commands::paging::cursor, lists};
 

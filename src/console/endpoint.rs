@@ -8,9 +8,8 @@ use records::UserId;
 use super::{
     Console, Fault, Frame, Moment, Query, Shown, Visitor,
     audit::Line,
-    in_time, live_page,
-    paging::read_place,
-    query,
+    extract::read_place,
+    in_time, live_page, query,
     webhooks::{Endpoint, Which, answer, endpoint, missing},
 };
 use crate::{commands::paging::cursor, over_shards::cut};

@@ -11,6 +11,7 @@ use axum::{
 use serde::de::DeserializeOwned;
 
 use super::{Console, error::Fault};
+use crate::{commands::paging::parse_cursor, lists::Place};
 
 /// The parts of a path, as axum reads them. A part that can be no name is 404.
 pub(super) struct Path<T>(pub(super) T);
@@ -90,4 +91,13 @@ fn unread(query: &str) -> String {
         Some((_, name)) => format!("The field \"{name}\" stands twice in the address."),
         None => "A field of the address is not what it must be.".to_owned(),
     }
+}
+
+/// A place in an address; what is empty is the list's beginning.
+pub(super) fn read_place(word: &str) -> Result<Option<Place>, Fault> {
+    if word.is_empty() {
+        return Ok(None);
+    }
+    let none = || Fault::Unreadable("The cursor in the URL is invalid.".to_owned());
+    parse_cursor(word).map(Some).ok_or_else(none)
 }

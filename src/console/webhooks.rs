@@ -8,8 +8,8 @@ use records::UserId;
 use serde::Deserialize;
 
 use super::{
-    Acted, Acting, Confirm, Console, Fault, Frame, Moment, Query, Shown, Visitor, live_page,
-    paging::read_place, query, shards::user,
+    Acted, Acting, Confirm, Console, Fault, Frame, Moment, Query, Shown, Visitor, extract::read_place,
+    live_page, query, shards::user,
 };
 use crate::{
     commands::{paging::cursor, times::age, webhooks::try_seconds},
