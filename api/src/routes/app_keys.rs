@@ -86,7 +86,7 @@ async fn create(
         AppKeyRefusal::NoSuchApp => Error::NotFound(apps::KIND),
         AppKeyRefusal::TooMany => Error::Refused(Code::TooManyAppKeys),
     })?;
-    Ok(Json(shapes::created_app_key(&stored, made.plaintext.expose_secret())))
+    Ok(Json(shapes::created_app_key(shapes::app_key(&stored), made.plaintext.expose_secret())))
 }
 
 async fn revoke(

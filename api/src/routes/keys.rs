@@ -93,7 +93,7 @@ pub(super) async fn create(state: AppState, caller: Caller, body: Body) -> Reply
         KeyRefusal::Expired => wrong_end("expires_at must be in the future"),
     })?;
     let stored = find(&state, &caller.user, &key.id).await?.ok_or(Error::NotFound(KIND))?;
-    Ok(Json(shapes::created_key(&stored, made.plaintext.expose_secret())))
+    Ok(Json(shapes::created_key(shapes::key(&stored), made.plaintext.expose_secret())))
 }
 
 pub(super) async fn revoke(

@@ -108,7 +108,7 @@ async fn create(state: AppState, caller: Caller, body: Body) -> Reply<shapes::Cr
         EndpointRefusal::TooMany => Error::Refused(Code::TooManyWebhooks),
         EndpointRefusal::SameUrl => Error::Refused(Code::WebhookExists),
     })?;
-    Ok(Json(shapes::created_endpoint(&stored, new.secret.expose_secret())))
+    Ok(Json(shapes::created_endpoint(shapes::endpoint(&stored), new.secret.expose_secret())))
 }
 
 const NEW: &[Note] = &[
@@ -144,7 +144,7 @@ async fn rotate(state: AppState, caller: Caller, Ids(id): Ids<String>) -> Reply<
     let secret = new_secret(&state);
     let rotated = state.ledger.outbox().rotate_secret(&caller.user, &id, &secret).await?;
     let rotated = rotated.ok_or(Error::NotFound(KIND))?;
-    Ok(Json(shapes::created_endpoint(&rotated, secret.expose_secret())))
+    Ok(Json(shapes::created_endpoint(shapes::endpoint(&rotated), secret.expose_secret())))
 }
 
 /// As Standard Webhooks writes them.

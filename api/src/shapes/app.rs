@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use store::{App as Record, AppKey as KeyRecord};
 
 use super::{
-    Time, conversation, with,
+    Time, conversation,
     words::{AppUse, AppVisibility, ChatTarget, ToolMethod},
 };
 use crate::shapes::Shape;
@@ -79,19 +79,11 @@ shape! {
     }
 }
 
-/// An app that was just made. A repeat under an `Idempotency-Key` does not show its secret again.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct CreatedApp {
-    #[serde(flatten)]
-    app: App,
-    /// `whsec_…`: calls of its tools and its webhooks are signed with it. Shown this once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    secret: Option<String>,
-}
-
-impl Shape for CreatedApp {
-    fn example() -> Value {
-        with(App::example(), "secret", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDbGmhWzS6Y6M=")
+shown_once! {
+    /// An app that was just made. A repeat under an `Idempotency-Key` does not show its secret again.
+    created_app(App) -> CreatedApp {
+        /// `whsec_…`: calls of its tools and its webhooks are signed with it. Shown this once.
+        secret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDbGmhWzS6Y6M="
     }
 }
 
@@ -141,11 +133,6 @@ fn own(url: &Option<String>, is_mine: bool) -> Option<String> {
     url.clone().filter(|_| is_mine)
 }
 
-/// The same with its secret.
-pub(crate) fn created_app(app: App, secret: &str) -> CreatedApp {
-    CreatedApp { app, secret: Some(secret.to_owned()) }
-}
-
 /// What an app gets, or does, once it is installed.
 fn uses(app: &Record, manifest: &Manifest) -> Vec<&'static str> {
     [
@@ -183,25 +170,12 @@ shape! {
     }
 }
 
-/// A key that was just made. A repeat under an `Idempotency-Key` does not show its text again.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct CreatedAppKey {
-    #[serde(flatten)]
-    key: AppKey,
-    /// `lak_…`: the key itself, shown this once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    secret: Option<String>,
-}
-
-impl Shape for CreatedAppKey {
-    fn example() -> Value {
-        with(AppKey::example(), "secret", "lak_00000000000000000000000000000000zzzzzz")
+shown_once! {
+    /// A key that was just made. A repeat under an `Idempotency-Key` does not show its text again.
+    created_app_key(AppKey) -> CreatedAppKey {
+        /// `lak_…`: the key itself, shown this once.
+        secret = "lak_00000000000000000000000000000000zzzzzz"
     }
-}
-
-/// The same with its text.
-pub(crate) fn created_app_key(created: &KeyRecord, text: &str) -> CreatedAppKey {
-    CreatedAppKey { key: app_key(created), secret: Some(text.to_owned()) }
 }
 
 /// Ids of apps.

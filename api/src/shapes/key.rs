@@ -1,12 +1,8 @@
 //! Developer keys.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde_json::Value;
 use store::Key as Record;
 
-use super::{Time, with, words::Scope};
-use crate::shapes::Shape;
+use super::{Time, words::Scope};
 
 shape! {
     /// A key; only its hash is stored.
@@ -32,23 +28,10 @@ shape! {
     }
 }
 
-/// A new key. A repeat under an `Idempotency-Key` does not show its text again.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct CreatedKey {
-    #[serde(flatten)]
-    created: Key,
-    /// The key itself, shown this once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    key: Option<String>,
-}
-
-impl Shape for CreatedKey {
-    fn example() -> Value {
-        with(Key::example(), "key", "lsk_0000000000000000000000000000000031vNzW")
+shown_once! {
+    /// A new key. A repeat under an `Idempotency-Key` does not show its text again.
+    created_key(Key) -> CreatedKey {
+        /// The key itself, shown this once.
+        key = "lsk_0000000000000000000000000000000031vNzW"
     }
-}
-
-/// The same with its text.
-pub(crate) fn created_key(created: &Record, text: &str) -> CreatedKey {
-    CreatedKey { created: key(created), key: Some(text.to_owned()) }
 }

@@ -40,6 +40,34 @@ macro_rules! shape {
     };
 }
 
+/// The same with a text that is shown this once: a repeat is answered without it.
+macro_rules! shown_once {
+    (
+        $(#[$about:meta])*
+        $function:ident($whole:ident) -> $shape:ident { $(#[$meaning:meta])* $text:ident = $example:literal }
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, serde::Serialize, schemars::JsonSchema)]
+        pub struct $shape {
+            #[serde(flatten)]
+            whole: $whole,
+            $(#[$meaning])*
+            #[serde(skip_serializing_if = "Option::is_none")]
+            $text: Option<String>,
+        }
+
+        pub fn $function(whole: $whole, text: &str) -> $shape {
+            $shape { whole, $text: Some(text.to_owned()) }
+        }
+
+        impl crate::shapes::Shape for $shape {
+            fn example() -> serde_json::Value {
+                crate::shapes::with(<$whole as crate::shapes::Shape>::example(), stringify!($text), $example)
+            }
+        }
+    };
+}
+
 mod action_item;
 mod app;
 mod audio_webhook;

@@ -1,15 +1,11 @@
 //! Webhook endpoints and their deliveries.
 
 use outbox::{DeliveryView, Endpoint, TRIES_KEPT};
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde_json::Value;
 
 use super::{
-    Time, with,
+    Time,
     words::{DeliveryStatus, DisabledReason, WebhookEvent, WebhookFormat},
 };
-use crate::shapes::Shape;
 
 shape! {
     /// Where events are posted.
@@ -43,25 +39,12 @@ shape! {
     }
 }
 
-/// A new endpoint. A repeat under an `Idempotency-Key` does not show its secret again.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct CreatedWebhook {
-    #[serde(flatten)]
-    webhook: Webhook,
-    /// `whsec_…`: deliveries are signed with it. Shown this once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    secret: Option<String>,
-}
-
-impl Shape for CreatedWebhook {
-    fn example() -> Value {
-        with(Webhook::example(), "secret", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDbGmhWzS6Y6M=")
+shown_once! {
+    /// A new endpoint. A repeat under an `Idempotency-Key` does not show its secret again.
+    created_endpoint(Webhook) -> CreatedWebhook {
+        /// `whsec_…`: deliveries are signed with it. Shown this once.
+        secret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDbGmhWzS6Y6M="
     }
-}
-
-/// The same with its secret.
-pub(crate) fn created_endpoint(created: &Endpoint, secret: &str) -> CreatedWebhook {
-    CreatedWebhook { webhook: endpoint(created), secret: Some(secret.to_owned()) }
 }
 
 shape! {
