@@ -6,7 +6,6 @@ use store::SearchQuery;
 
 use crate::{
     Answer, AppState, Caller, Endpoint, Error, Scope,
-    chat::toolbox::result,
     read::{Choice, CommaSeparated, Fields, Int, Note, Query, Text, date_range, query},
     shapes::SearchResult,
     takes,
@@ -106,5 +105,5 @@ pub(super) async fn search(
         words: asked.words,
     };
     let found = state.ledger.store().search(&caller.user, &found).await?;
-    Ok(Json(found.iter().map(result).collect()))
+    Ok(Json(found.iter().map(shapes::search_result).collect()))
 }

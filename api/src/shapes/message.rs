@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use assistant::{Reply, Source, ToolUse, Trouble};
+use assistant::{Reply, Source, SourceKind as Kind, ToolUse, Trouble};
 use records::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
-use store::ChatMessage;
+use store::{ChatMessage, Found, FoundKind};
 
 use super::{
     Time,
@@ -155,29 +155,30 @@ pub(crate) fn ended(
     }
 }
 
-/// A thing that was found.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct SearchResult {
-    /// Its id.
-    pub(crate) id: String,
-    /// What it is.
-    #[schemars(with = "SearchKind")]
-    pub(crate) kind: &'static str,
-    /// A conversation's title; empty for what has none.
-    pub(crate) title: String,
-    /// The passage, word for word, or the thing's own words.
-    pub(crate) text: String,
-    /// When it began, or was made.
-    pub(crate) created_at: Time,
-    /// Whether it holds all the words, and not only some.
-    pub(crate) complete: bool,
-    /// Of an action item: whether it is done.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) completed: Option<bool>,
-    /// Of an action item: when it is due.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Time>", extend("x-also-null" = true))]
-    pub(crate) due_at: Option<Option<Time>>,
+shape! {
+    /// A thing that was found.
+    pub search_result(found: &Found) -> SearchResult {
+        /// Its id.
+        id: String = found.id.clone();
+        /// What it is.
+        #[schemars(with = "SearchKind")]
+        kind: &'static str = kind_of(found.kind).as_str();
+        /// A conversation's title; empty for what has none.
+        title: String = found.title.clone();
+        /// The passage, word for word, or the thing's own words.
+        text: String = found.text.clone();
+        /// When it began, or was made.
+        created_at: Time = found.at.into();
+        /// Whether it holds all the words, and not only some.
+        complete: bool = found.is_complete;
+        /// Of an action item: whether it is done.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        completed: Option<bool> = is_item(found).then_some(found.completed);
+        /// Of an action item: when it is due.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Option<Time>", extend("x-also-null" = true))]
+        due_at: Option<Option<Time>> = is_item(found).then(|| found.due_at.map(Time::from));
+    }
 }
 
 impl Shape for SearchResult {
@@ -187,4 +188,17 @@ impl Shape for SearchResult {
             "text": "Priya: The budget rises to 55,000.", "created_at": "2026-11-19T08:30:00Z", "complete": true,
         })
     }
+}
+
+/// What a thing is that was found.
+pub(crate) fn kind_of(kind: FoundKind) -> Kind {
+    match kind {
+        FoundKind::Conversation => Kind::Conversation,
+        FoundKind::Memory => Kind::Memory,
+        FoundKind::ActionItem => Kind::ActionItem,
+    }
+}
+
+fn is_item(found: &Found) -> bool {
+    matches!(found.kind, FoundKind::ActionItem)
 }

@@ -102,7 +102,9 @@ pub(crate) use key::created_key;
 pub use key::{CreatedKey, Key, key};
 pub use memory::{CreatedMemories, Memory, created_memories, memory};
 pub use message::{Message, MessageError, MessageSource, MessageTool, SearchResult};
-pub(crate) use message::{ended, message, message_error, message_source, message_tool};
+pub(crate) use message::{
+    ended, kind_of, message, message_error, message_source, message_tool, search_result,
+};
 pub use poll::{FailureCause, FinalizationJob, poll};
 pub(crate) use problem::SUCCESS;
 pub use problem::{HTTPValidationError, Problem, Success, ValidationError};
