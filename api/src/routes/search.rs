@@ -7,7 +7,7 @@ use store::SearchQuery;
 use crate::{
     Answer, AppState, Caller, Endpoint, Error, Scope,
     read::{Choice, CommaSeparated, Fields, Int, Note, Query, Text, date_range, query},
-    shapes::SearchResult,
+    shapes::{self, SearchResult},
     takes,
 };
 
