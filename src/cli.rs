@@ -9,8 +9,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind}
 
 use crate::{
     commands::{
-        self, apps, audit, completions, docs, doctor, explain, folders, healthcheck, jobs, keys, live, man,
-        migrate, openapi, replays, secrets, users, verify, webhooks,
+        self, apps, audit, docs, doctor, explain, folders, healthcheck, jobs, keys, live, migrate, replays,
+        secrets, users, verify, webhooks,
     },
     config::{Config, Setting, effective, is_setting},
     demo, dev,
@@ -95,15 +95,12 @@ pub(crate) enum Command {
         shell: clap_complete::Shell,
     },
     /// Print the manual page, or write one per command into a folder.
-    Man(man::Man),
+    Man(docs::Man),
 }
 
 impl Cli {
     /// Runs the command to its end. `signals` are those of a command that runs until one, `spans` are counted where traces are
     /// on.
-    ///
-    /// # Errors
-    /// What the command could not do; `exit` knows its code.
     pub(crate) async fn run(
         self,
         signals: Option<Interruption>,
@@ -130,10 +127,10 @@ impl Cli {
             Command::Secrets(secrets) => secrets::run(secrets).await,
             Command::Keys(keys) => keys::run(keys).await,
             Command::Config(show) => commands::config::run(&show, &self.settings, &self.logs),
-            Command::Openapi => openapi::run(),
+            Command::Openapi => docs::openapi(),
             Command::Docs(docs) => docs::run(&docs, command()),
-            Command::Completions { shell } => completions::run(shell, command()),
-            Command::Man(man) => man::run(&man, command()),
+            Command::Completions { shell } => docs::completions(shell, command()),
+            Command::Man(man) => docs::man(&man, command()),
         }
     }
 }

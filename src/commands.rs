@@ -3,7 +3,6 @@
 
 pub(crate) mod apps;
 pub(crate) mod audit;
-pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod consent;
 pub(crate) mod docs;
@@ -16,10 +15,8 @@ pub(crate) mod jobs;
 pub(crate) mod keys;
 pub(crate) mod live;
 mod living;
-pub(crate) mod man;
 pub(crate) mod migrate;
 mod named;
-pub(crate) mod openapi;
 mod outage;
 mod over_shards;
 pub(crate) mod paging;

@@ -21,7 +21,7 @@ use store::Budgets;
 
 pub(crate) use self::{
     apps::{Apps, AppsConfig, secrets},
-    console_access::{ConsoleAccess, ConsoleAccessError},
+    console_access::ConsoleAccess,
     effective::{Setting, effective, is_setting},
     limits::range,
     live::{LiveConfig, Switch},
@@ -330,7 +330,7 @@ impl Config {
     }
 
     /// Who may come into the console.
-    pub(crate) fn console_access(&self) -> Result<ConsoleAccess, ConsoleAccessError> {
+    pub(crate) fn console_access(&self) -> Result<ConsoleAccess, &'static str> {
         ConsoleAccess::new(&self.console_keys, self.console_user_header.as_deref(), &self.console_operators)
     }
 

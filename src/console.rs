@@ -26,7 +26,6 @@ mod login;
 mod outcome;
 mod overview;
 mod page;
-mod paging;
 mod queues;
 mod replays;
 mod run_now;
@@ -48,13 +47,23 @@ use axum::{
     Router,
     extract::{DefaultBodyLimit, Path},
     middleware::from_fn_with_state,
-    response::{Redirect, Response},
+    response::Redirect,
     routing::{get, post},
 };
 use ledger::Shards;
 use serde::Deserialize;
 
-use self::{error::Fault, live::Parts, session::Sessions};
+pub(in crate::console) use self::{
+    auth::Acting,
+    confirm::{Asked, Confirm},
+    error::{Acted, Fault, Shown, Undone, in_time},
+    extract::Query,
+    live::live_page,
+    page::{Frame, render},
+    visitor::Visitor,
+    words::{Moment, count, query},
+};
+use self::{live::Parts, session::Sessions};
 use crate::config::ConsoleAccess;
 
 /// A form is short.
@@ -96,8 +105,7 @@ async fn to_overview() -> Redirect {
     Redirect::to("/console")
 }
 
-/// `GET /console/assets/{file}`.
-async fn asset(Path(file): Path<String>) -> Result<Response, Fault> {
+async fn asset(Path(file): Path<String>) -> Shown {
     assets::file(&file).ok_or_else(|| Fault::Missing("There is no such file, or not any more.".to_owned()))
 }
 

@@ -183,7 +183,6 @@ pub(crate) fn summaries(found: &ModelServers) -> Vec<Summary> {
 fn summary(kind: ServerKind, engine: &str, servers: &[&ModelServer], waiting: i64) -> Summary {
     // No job waits for speech.
     let waiting = if kind == ServerKind::Model { waiting } else { 0 };
-    let settings = Settings::of(kind, engine);
     let called = servers.iter().filter_map(|server| server.called.as_ref());
     let called = called.min_by_key(|answer| answer.seconds_ago);
     let may_count = |check: &&ModelAnswer| !is_without_list(check) || called.is_none_or(passes_by_itself);
@@ -207,7 +206,7 @@ fn summary(kind: ServerKind, engine: &str, servers: &[&ModelServer], waiting: i6
             (Standing::Well, "answers, and takes the key".to_owned())
         }
         (Some(answer), class) => {
-            let (standing, what) = trouble(class, &settings);
+            let (standing, what) = trouble(class, settings(kind, engine));
             let status = answer.http_status.map(|status| format!(" (HTTP {status})")).unwrap_or_default();
             (standing, format!("{what}{status}"))
         }
@@ -264,46 +263,29 @@ fn passes_by_itself(call: &ModelAnswer) -> bool {
     matches!(class, Some(ErrorClass::Unreachable | ErrorClass::ServerError | ErrorClass::Timeout))
 }
 
-/// The settings that say where a server is.
-struct Settings {
-    key: &'static str,
-    model: &'static str,
-    address: &'static str,
-}
-
-impl Settings {
-    fn of(kind: ServerKind, engine: &str) -> Self {
-        match kind {
-            ServerKind::Model => Self {
-                key: "LISTEN_OPENAI_API_KEY",
-                model: "LISTEN_OPENAI_MODEL",
-                address: "LISTEN_OPENAI_BASE_URL",
-            },
-            ServerKind::Speech if engine.starts_with("deepgram:") => Self {
-                key: "LISTEN_DEEPGRAM_API_KEY",
-                model: "LISTEN_DEEPGRAM_MODEL",
-                address: "LISTEN_DEEPGRAM_BASE_URL",
-            },
-            ServerKind::Speech => Self {
-                key: "LISTEN_SPEECH_API_KEY",
-                model: "LISTEN_SPEECH_MODEL",
-                address: "LISTEN_SPEECH_BASE_URL",
-            },
-        }
+/// How the settings of a server begin.
+fn settings(kind: ServerKind, engine: &str) -> &'static str {
+    match kind {
+        ServerKind::Model => "LISTEN_OPENAI",
+        ServerKind::Speech if engine.starts_with("deepgram:") => "LISTEN_DEEPGRAM",
+        ServerKind::Speech => "LISTEN_SPEECH",
     }
 }
 
-fn trouble(class: Option<ErrorClass>, settings: &Settings) -> (Standing, String) {
-    let Settings { key, model, address } = settings;
+fn trouble(class: Option<ErrorClass>, of: &str) -> (Standing, String) {
     let (standing, words) = match class {
-        Some(ErrorClass::KeyRejected) => return (Standing::Away, format!("does not take the key: `{key}`")),
+        Some(ErrorClass::KeyRejected) => {
+            return (Standing::Away, format!("does not take the key: `{of}_API_KEY`"));
+        }
         Some(ErrorClass::Forbidden) => {
-            return (Standing::Away, format!("does not let this key do that: `{key}`"));
+            return (Standing::Away, format!("does not let this key do that: `{of}_API_KEY`"));
         }
         Some(ErrorClass::ModelNotFound) => {
-            return (Standing::Away, format!("knows no such model or path: `{model}`, `{address}`"));
+            return (Standing::Away, format!("knows no such model or path: `{of}_MODEL`, `{of}_BASE_URL`"));
         }
-        Some(ErrorClass::Unreachable) => return (Standing::Away, format!("cannot be reached: `{address}`")),
+        Some(ErrorClass::Unreachable) => {
+            return (Standing::Away, format!("cannot be reached: `{of}_BASE_URL`"));
+        }
         Some(ErrorClass::QuotaExhausted) => (Standing::Away, "has no credit or quota left for this key"),
         Some(ErrorClass::ServerError) => (Standing::Away, "fails"),
         Some(ErrorClass::Timeout) => (Standing::Away, "does not answer in time"),

@@ -98,7 +98,7 @@ pub(crate) async fn start(app: &Arc<App>, lifecycle: &Lifecycle) -> anyhow::Resu
     let admin_router = admin::router(readiness.clone(), app.compute.clone(), app.registry.clone());
     let console = console::router(
         app.shards.clone(),
-        app.config.console_access()?,
+        app.config.console_access().map_err(anyhow::Error::msg)?,
         chance().random(),
         app.config.boards(),
     );

@@ -3,7 +3,6 @@
 mod engines;
 mod live;
 mod receivers;
-mod shapes;
 mod tasks;
 
 use std::{str::FromStr, sync::Arc, time::Duration};
@@ -24,7 +23,6 @@ use self::{
     engines::{engine_ids, engines},
     live::LiveParts,
     receivers::receivers,
-    shapes::{Bodies, Categories},
     tasks::TaskParts,
 };
 use crate::{
@@ -33,8 +31,8 @@ use crate::{
     config::{Config, Dispatch, Role},
     database::Addresses,
     exit,
-    keyed::Keyed,
     lifecycle::Lifecycle,
+    ports::{Bodies, Categories, Keyed},
     process::{chance, install_crypto, process_name},
     process_report::RunCounter,
     schedule::longest_gap,

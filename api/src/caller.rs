@@ -1,16 +1,14 @@
-//! Who calls: the bearer key of a request, looked up anew every time, so that a revocation holds at once.
+//! Who calls, a person or an app: the bearer key of a request, looked up anew every time, so that a revocation holds at once.
 
-mod app;
+use std::num::NonZeroU32;
 
 use axum::{extract::FromRequestParts, http::request::Parts};
 use records::{Timestamp, UserId};
 
-pub(crate) use app::AppCaller;
-
 use crate::{
     Error,
     error::Code,
-    keys::{Scope, hash_of, hash_of_presented},
+    keys::{Scope, bearer, hash_of, hash_of_presented, hash_of_presented_app_key},
     state::{Account, AppState, RateLimitHeaders},
 };
 
@@ -78,5 +76,36 @@ impl FromRequestParts<AppState> for Caller {
         let account =
             parts.extensions.get::<Account>().cloned().unwrap_or_else(|| Account::new(&state.budget));
         Self::of_hash(&hash, state, parts.extensions.get::<RateLimitHeaders>(), account).await
+    }
+}
+
+/// The app behind a request.
+#[derive(Clone, Debug)]
+pub(crate) struct AppCaller {
+    pub(crate) app_id: String,
+}
+
+impl FromRequestParts<AppState> for AppCaller {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Error> {
+        if let Some(known) = parts.extensions.get::<Self>() {
+            return Ok(known.clone());
+        }
+        let hash = bearer(&parts.headers)
+            .and_then(hash_of_presented_app_key)
+            .ok_or(Error::Refused(Code::NotAuthenticated))?;
+        let asked = state.directory.ask(&state.ledger, state.ledger.store().app_key_owner(&hash)).await?;
+        let key = asked.ok_or(Error::Refused(Code::NotAuthenticated))?;
+        if let Some(per_minute) = NonZeroU32::new(state.settings.app_rate_per_minute)
+            && let Some(seconds) = state.ledger.store().admit_app_request(&key, per_minute).await?
+        {
+            return Err(Error::Later(Code::TooManyRequests, (seconds.ceil() as u64).max(1)));
+        }
+        // The request's memory is on the account of the app's owner.
+        if let Some(account) = parts.extensions.get::<Account>() {
+            account.open(&key.owner);
+        }
+        Ok(Self { app_id: key.app_id })
     }
 }

@@ -22,6 +22,9 @@ use crate::Scope;
 /// What a handler gives: its answer in JSON, or what is answered instead.
 pub(crate) type Reply<T> = Result<Json<T>, Error>;
 
+/// The same where it is more than JSON.
+pub(crate) type Answered = Result<Response, Error>;
+
 /// The documented statuses other than success.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {

@@ -10,11 +10,7 @@ use axum::{
 };
 use tower::ServiceExt;
 
-use crate::{
-    endpoint::{self, Endpoint},
-    middleware,
-    state::AppState,
-};
+use crate::{AppState, Endpoint, endpoint, middleware};
 
 /// The endpoints, behind the middleware, for all shards.
 pub(crate) fn router(endpoints: Vec<Endpoint>, state: AppState) -> Router {

@@ -43,9 +43,6 @@ pub(crate) type Left<T> = (T, Option<JobId>, Option<StoredJob>);
 /// Admits a request that brings keys, for which a slot is reserved: `admit` gets the worker that may take the lease at once, and the
 /// job goes to the keyed runs with its keys. Once begun, it is not given up when the client hangs up: a lease that was
 /// taken must reach the run. (Reprocessing is admitted in the same way.)
-///
-/// # Errors
-/// What `admit` answers.
 pub(crate) async fn admitted<T, F>(
     permit: Box<dyn ByokPermit>,
     ledger: &Ledger,

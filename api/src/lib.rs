@@ -10,12 +10,9 @@
 #![cfg_attr(test, allow(clippy::indexing_slicing, clippy::string_slice, reason = "a test may panic"))]
 
 mod app_servers;
-mod audio_webhooks;
 mod caller;
-mod categorize;
 mod chat;
 mod completion;
-mod deliveries;
 #[allow(clippy::indexing_slicing, reason = "builds the document from literals of this crate")]
 mod document;
 #[allow(clippy::indexing_slicing, reason = "builds the document from literals of this crate")]
@@ -28,6 +25,7 @@ pub mod keys;
 mod live;
 mod metrics;
 mod middleware;
+mod ports;
 mod read;
 mod registry;
 mod routes;
@@ -37,15 +35,16 @@ pub mod shapes;
 mod state;
 
 pub use app_servers::{AppServers, NoAppServers, NoManifest, NoMcpTools, NotOffered, offered};
-pub use audio_webhooks::{AudioTap, AudioWebhooks, NoAudioWebhooks};
-pub use categorize::{Categorize, Uncategorized};
 pub use completion::run_requests_to_completion;
-pub use deliveries::{Deliveries, Invokers, NoDeliveries, NotInvoker};
 pub use error::page as error_codes;
-use error::{Error, Reply};
+use error::{Answered, Error, Reply};
 pub use keyed::{ByokPermit, ByokRuns, NoByokRuns};
 pub use keys::Scope;
 pub use metrics::Metrics;
+pub use ports::{
+    AudioTap, AudioWebhooks, Categorize, Deliveries, Invokers, NoAudioWebhooks, NoDeliveries, NotInvoker,
+    Uncategorized,
+};
 pub use registry::{Chat, Live};
 pub use service::{document, router, router_with_ids};
 pub use settings::{
@@ -53,3 +52,9 @@ pub use settings::{
     WebPush,
 };
 pub use state::CheckUrl;
+pub(crate) use {
+    caller::Caller,
+    endpoint::{Access, Answer, Endpoint, takes},
+    error::{Code, Problem},
+    state::AppState,
+};

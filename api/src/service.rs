@@ -7,12 +7,12 @@ use ledger::Shards;
 use serde_json::Value;
 
 use crate::{
-    Metrics, Settings,
+    AppState, Metrics, Settings,
     document::write,
     front,
     ids::{Ids, SystemIds},
     routes,
-    state::{AppState, CheckUrl, Patterns},
+    state::{CheckUrl, Patterns},
 };
 
 /// The whole public interface as one service.

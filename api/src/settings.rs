@@ -7,8 +7,8 @@ use std::{sync::Arc, time::Duration};
 
 use records::Source;
 
-use crate::categorize::{Categorize, Uncategorized};
 use crate::{AppServers, ByokRuns, Deliveries, Invokers, NoAppServers, NoByokRuns, NoDeliveries};
+use crate::{Categorize, Uncategorized};
 
 pub use chat::{ChatApps, ChatSettings, EngineWithKey, NoChatApps, UserApps};
 pub use live::LiveSettings;

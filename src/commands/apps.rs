@@ -16,7 +16,7 @@ use super::{
     ids::{self, must_exist},
     paging::{Paging, cursor},
     stderr::note,
-    stdout::say,
+    stdout::{reply, say},
     table::{self, Column, CommonArgs, List, field, id, number, print_json, text, word},
     times::{ago, time},
 };
@@ -201,10 +201,8 @@ async fn install(operations: &Operations, user: &UserId, id: &str, as_json: bool
         InstallRefusal::SwitchedOff => Exit::Refused(format!("{id} is switched off")),
         InstallRefusal::TooMany => Exit::Refused(format!("{user} has 50 installed apps already")),
     })?;
-    match as_json {
-        true => print_json(&json!({ "app": id, "user_id": user.as_str(), "installed": true })),
-        false => say!("{id} is installed for {user}"),
-    }
+    reply!(as_json, { "app": id, "user_id": user.as_str(), "installed": true },
+        "{id} is installed for {user}")
 }
 
 async fn uninstall(operations: &Operations, user: &UserId, id: &str, as_json: bool) -> anyhow::Result<()> {

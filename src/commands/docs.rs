@@ -1,7 +1,8 @@
-//! `listen docs`: the reference pages `docs/settings.md` and `docs/cli.md`, made from the command line itself, and
-//! `docs/errors.md`, made from the closed list of error codes.
+//! What is printed of the program itself. `listen docs`: the reference pages `docs/settings.md` and `docs/cli.md`, made from the
+//! command line, and `docs/errors.md`, made from the closed list of error codes. `listen man` and `listen completions`, of the
+//! command line, too. `listen openapi`: the document of the public interface.
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Context;
 use clap::{Arg, Args, Command, ValueEnum};
@@ -38,7 +39,46 @@ impl Page {
 }
 
 pub(crate) fn run(docs: &Docs, command: Command) -> anyhow::Result<ExitCode> {
-    stdout::write(docs.page.text(command).as_bytes()).context("writing the page")?;
+    print(docs.page.text(command).as_bytes(), "writing the page")
+}
+
+fn print(text: &[u8], doing: &'static str) -> anyhow::Result<ExitCode> {
+    stdout::write(text).context(doing)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A shell's completions.
+pub(crate) fn completions(shell: clap_complete::Shell, mut command: Command) -> anyhow::Result<ExitCode> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut command, "listen", &mut text);
+    print(&text, "writing the completions")
+}
+
+/// As a service with default settings serves it.
+pub(crate) fn openapi() -> anyhow::Result<ExitCode> {
+    let document = api::document(&api::Settings::default());
+    let text = serde_json::to_string_pretty(&document).context("making the document")?;
+    print(format!("{text}\n").as_bytes(), "writing the document")
+}
+
+/// Print the manual page, or write one per command into a folder.
+#[derive(Args, Debug)]
+pub(crate) struct Man {
+    /// Write one page per command into this folder: listen.1, listen-jobs.1, ….
+    #[arg(long, value_name = "DIR")]
+    into: Option<PathBuf>,
+}
+
+/// For packagers, and for `man -l`.
+pub(crate) fn man(man: &Man, command: Command) -> anyhow::Result<ExitCode> {
+    let Some(folder) = &man.into else {
+        let mut text = Vec::new();
+        clap_mangen::Man::new(command).render(&mut text).context("making the page")?;
+        return print(&text, "writing the page");
+    };
+    std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    clap_mangen::generate_to(command, folder)
+        .with_context(|| format!("writing into {}", folder.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -93,9 +93,6 @@ struct Seen {
 }
 
 /// Examines and prints; 1 when something is broken, 0 with warnings.
-///
-/// # Errors
-/// When the database does not answer, or refuses a session.
 pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
     let shards = doctor.common.shards()?;
     let ledgers = doctor.common.chosen_of(&shards)?;
@@ -326,13 +323,10 @@ fn to_json(of: &Of, remark: &Remark) -> Value {
         Level::Failure => "failure",
     };
     let mut check = json!({ "check": remark.name, "level": level, "words": remark.words });
-    let whose = match of {
-        Of::All => None,
-        Of::Server(address) => Some(("database", json!(address))),
-        Of::Shard(shard) => Some(("shard", json!(shard.number))),
-    };
-    if let (Some((name, value)), Some(fields)) = (whose, check.as_object_mut()) {
-        fields.insert(name.to_owned(), value);
+    match of {
+        Of::All => {}
+        Of::Server(address) => check["database"] = json!(address),
+        Of::Shard(shard) => check["shard"] = json!(shard.number),
     }
     check
 }

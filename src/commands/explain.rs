@@ -73,8 +73,8 @@ fn list(as_json: bool) -> anyhow::Result<()> {
 fn to_json(found: &Explanation, whole: bool) -> serde_json::Value {
     let mut value =
         json!({ "word": found.word, "also": found.also, "section": found.section, "short": found.short });
-    if whole && let Some(fields) = value.as_object_mut() {
-        fields.insert("text".to_owned(), found.text.clone().into());
+    if whole {
+        value["text"] = json!(found.text);
     }
     value
 }

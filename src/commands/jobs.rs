@@ -63,9 +63,6 @@ enum Verb {
 }
 
 /// Runs one verb: of a job where it is, of many in every shard.
-///
-/// # Errors
-/// When the database does not answer, there is no such job or user, or its state refuses.
 pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
     let (common, as_json) = (&jobs.common, jobs.common.json);
     match jobs.verb {

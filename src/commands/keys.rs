@@ -14,8 +14,8 @@ use store::{Key, NewKey};
 use super::{
     ids::{self, must_exist},
     named,
-    stdout::say,
-    table::{self, Column, CommonArgs, id, print_json, text, word},
+    stdout::reply,
+    table::{self, Column, CommonArgs, id, text, word},
     times::{ago, time},
 };
 use crate::{
@@ -68,10 +68,7 @@ pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
         Verb::Create { user, name, scopes } => {
             let (operations, user) = ids::place_user(common, user).await?;
             let (id, key) = create(&operations, &user, &name, &scopes_named(scopes)?).await?;
-            let shown = match as_json {
-                true => print_json(&json!({ "id": id, "key": key.expose_secret() })),
-                false => say!("{}", key.expose_secret()),
-            };
+            let shown = reply!(as_json, { "id": id, "key": key.expose_secret() }, "{}", key.expose_secret());
             if let Err(error) = shown {
                 return Err(error.context(unseen(&operations, &user, &id).await));
             }
@@ -85,10 +82,7 @@ pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
             if !operations.store().revoke_key(&user, &id).await? {
                 return Err(Exit::NotFound(format!("the person has no live key {id}")).into());
             }
-            match as_json {
-                true => print_json(&json!({ "id": id, "revoked": true })),
-                false => say!("revoked {id}"),
-            }?;
+            reply!(as_json, { "id": id, "revoked": true }, "revoked {id}")?;
         }
     }
     Ok(ExitCode::SUCCESS)

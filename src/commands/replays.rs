@@ -188,9 +188,9 @@ fn show(
 ) -> anyhow::Result<()> {
     if as_json {
         let mut all = to_json(view);
-        if let (Some(fields), Some(items)) = (all.as_object_mut(), items) {
-            fields.insert("list".into(), items.iter().map(item_json).collect());
-            fields.insert("next".into(), json!(next));
+        if let Some(items) = items {
+            all["list"] = items.iter().map(item_json).collect();
+            all["next"] = json!(next);
         }
         return print_json(&all);
     }

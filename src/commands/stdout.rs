@@ -17,6 +17,18 @@ macro_rules! say {
 
 pub(crate) use say;
 
+/// Answers a command whose result is a sentence: in words, or as one JSON document.
+macro_rules! reply {
+    ($as_json:expr, $document:tt, $($words:tt)+) => {
+        match $as_json {
+            true => $crate::commands::table::print_json(&serde_json::json!($document)),
+            false => $crate::commands::stdout::say!($($words)+),
+        }
+    };
+}
+
+pub(crate) use reply;
+
 /// Writes words and the end of a line at once, without colours where none are wanted. [`say`] writes them down.
 pub(crate) fn line(words: Arguments<'_>) -> anyhow::Result<()> {
     write_to(anstream::stdout().lock(), format!("{words}\n").as_bytes()).context("writing to stdout")

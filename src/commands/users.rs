@@ -11,15 +11,14 @@ use clap::{Args, Subcommand};
 use ledger::Ledger;
 use operations::IdKind;
 use records::UserId;
-use serde_json::json;
 use store::UserChange;
 
 use super::{
     ids::{self, no_such_user},
     named,
     paging::Paging,
-    stdout::say,
-    table::{CommonArgs, print_json},
+    stdout::reply,
+    table::CommonArgs,
 };
 use crate::{exit::Exit, process::new_id};
 
@@ -137,10 +136,7 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
 }
 
 fn print_id(id: &UserId, as_json: bool) -> anyhow::Result<()> {
-    match as_json {
-        true => print_json(&json!({ "id": id.as_str() })),
-        false => say!("{id}"),
-    }
+    reply!(as_json, { "id": id.as_str() }, "{id}")
 }
 
 /// Creates a person; `false` when the id is taken.

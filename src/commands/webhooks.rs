@@ -16,7 +16,7 @@ use super::{
     ids,
     jobs::several,
     paging::Paging,
-    stdout::say,
+    stdout::{reply, say},
     table::{self, Column, CommonArgs, List, field, id, number, print_json, text, word},
     times::{age, ago, time},
 };
@@ -203,9 +203,7 @@ async fn show(operations: &Operations, endpoint: &Meant, limit: i64, as_json: bo
     let deliveries = operations.outbox().deliveries(&endpoint.user, &endpoint.id, &newest).await?;
     if as_json {
         let mut all = to_json(&view);
-        if let Some(fields) = all.as_object_mut() {
-            fields.insert("deliveries".into(), deliveries.iter().map(delivery_json).collect());
-        }
+        all["deliveries"] = deliveries.iter().map(delivery_json).collect();
         return print_json(&all);
     }
     let moment = |at: Option<Timestamp>| at.map_or("never".to_owned(), time);
@@ -256,10 +254,8 @@ async fn recover(
             some => all = all.saturating_add_unsigned(some),
         }
     }
-    match as_json {
-        true => print_json(&json!({ "endpoint": id, "recovered": all })),
-        false => say!("{} due again", several(all, "delivery is", "deliveries are")),
-    }?;
+    reply!(as_json, { "endpoint": id, "recovered": all },
+        "{} due again", several(all, "delivery is", "deliveries are"))?;
     try_now::hint(operations, endpoint).await
 }
 
@@ -280,10 +276,7 @@ async fn enable(
             return Err(Exit::Refused(words).into());
         }
     };
-    match as_json {
-        true => print_json(&json!({ "endpoint": id, "changed": enabled == Enabled::Enabled })),
-        false => say!("{id} {words}"),
-    }
+    reply!(as_json, { "endpoint": id, "changed": enabled == Enabled::Enabled }, "{id} {words}")
 }
 
 fn state(view: &EndpointView) -> String {

@@ -27,49 +27,33 @@ pub(crate) struct Key {
     digest: [u8; 32],
 }
 
-/// Settings of the console that cannot work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ConsoleAccessError {
-    /// An entry is not what it must be.
-    #[error(
-        "LISTEN_CONSOLE_KEYS must be NAME=reader:SHA256 or NAME=operator:SHA256, with the 64 hex digits of the key's SHA-256"
-    )]
-    Key,
-    /// Two entries of one name.
-    #[error("LISTEN_CONSOLE_KEYS has one name twice")]
-    Twice,
-    /// Not a header's name.
-    #[error("LISTEN_CONSOLE_USER_HEADER must be the name of a header")]
-    Header,
-    /// Two ways in.
-    #[error("LISTEN_CONSOLE_KEYS and LISTEN_CONSOLE_USER_HEADER are two ways in: set one of them")]
-    Both,
-    /// Operators without a header that names them.
-    #[error(
-        "LISTEN_CONSOLE_OPERATORS needs LISTEN_CONSOLE_USER_HEADER; with LISTEN_CONSOLE_KEYS the role stands in the key's entry"
-    )]
-    Operators,
-}
+const NO_KEY: &str = "LISTEN_CONSOLE_KEYS must be NAME=reader:SHA256 or NAME=operator:SHA256, with the 64 hex digits of the \
+                      key's SHA-256";
+const TWICE: &str = "LISTEN_CONSOLE_KEYS has one name twice";
+const NO_HEADER: &str = "LISTEN_CONSOLE_USER_HEADER must be the name of a header";
+const TWO_WAYS: &str = "LISTEN_CONSOLE_KEYS and LISTEN_CONSOLE_USER_HEADER are two ways in: set one of them";
+const OPERATORS: &str = "LISTEN_CONSOLE_OPERATORS needs LISTEN_CONSOLE_USER_HEADER; with LISTEN_CONSOLE_KEYS the role stands \
+                         in the key's entry";
 
 impl ConsoleAccess {
-    /// What the settings ask for.
+    /// What the settings ask for, or why they cannot work.
     pub(crate) fn new(
         keys: &[String],
         header: Option<&str>,
         operators: &[String],
-    ) -> Result<Self, ConsoleAccessError> {
+    ) -> Result<Self, &'static str> {
         match (keys.is_empty(), header) {
-            (false, Some(_)) => Err(ConsoleAccessError::Both),
-            (_, None) if !operators.is_empty() => Err(ConsoleAccessError::Operators),
+            (false, Some(_)) => Err(TWO_WAYS),
+            (_, None) if !operators.is_empty() => Err(OPERATORS),
             (true, None) => Ok(Self::ThisMachine),
             (true, Some(header)) => {
-                let header = header.parse().map_err(|_| ConsoleAccessError::Header)?;
+                let header = header.parse().map_err(|_| NO_HEADER)?;
                 Ok(Self::Proxy { header, operators: operators.to_vec() })
             }
             (false, None) => {
                 let keys: Vec<Key> = keys.iter().map(|entry| Key::read(entry)).collect::<Result<_, _>>()?;
                 let twice = |key: &Key| keys.iter().filter(|other| other.name == key.name).count() > 1;
-                if keys.iter().any(twice) { Err(ConsoleAccessError::Twice) } else { Ok(Self::Keys(keys)) }
+                if keys.iter().any(twice) { Err(TWICE) } else { Ok(Self::Keys(keys)) }
             }
         }
     }
@@ -84,19 +68,19 @@ impl ConsoleAccess {
 }
 
 impl Key {
-    fn read(entry: &str) -> Result<Self, ConsoleAccessError> {
-        let (name, rest) = entry.trim().split_once('=').ok_or(ConsoleAccessError::Key)?;
-        let (role, digest) = rest.split_once(':').ok_or(ConsoleAccessError::Key)?;
+    fn read(entry: &str) -> Result<Self, &'static str> {
+        let (name, rest) = entry.trim().split_once('=').ok_or(NO_KEY)?;
+        let (role, digest) = rest.split_once(':').ok_or(NO_KEY)?;
         let may_act = match role {
             "reader" => false,
             "operator" => true,
-            _ => return Err(ConsoleAccessError::Key),
+            _ => return Err(NO_KEY),
         };
         let fits = |letter: char| letter.is_ascii_alphanumeric() || "-_.@".contains(letter);
         if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
-            return Err(ConsoleAccessError::Key);
+            return Err(NO_KEY);
         }
-        let digest = unhex(digest).ok_or(ConsoleAccessError::Key)?;
+        let digest = unhex(digest).ok_or(NO_KEY)?;
         Ok(Self { name: name.to_owned(), may_act, digest })
     }
 }
@@ -137,21 +121,18 @@ mod tests {
         for wrong in
             ["ana", "ana=operator", "ana=root:00", "=operator:00", &fine[..fine.len() - 1], "a b=reader:00"]
         {
-            assert_eq!(keys(wrong), ConsoleAccessError::Key, "{wrong}");
+            assert_eq!(keys(wrong), NO_KEY, "{wrong}");
         }
         let long = "a".repeat(65);
         for wrong in ["", "a b", "a\nb", &long] {
-            assert_eq!(keys(&entry(wrong, true, "one")), ConsoleAccessError::Key, "{wrong:?}");
+            assert_eq!(keys(&entry(wrong, true, "one")), NO_KEY, "{wrong:?}");
         }
         assert!(ConsoleAccess::new(&[entry(&long[1..], true, "one")], None, &[]).is_ok());
         let one = std::slice::from_ref(&fine);
-        assert_eq!(ConsoleAccess::new(one, Some("x-user"), &[]), Err(ConsoleAccessError::Both));
-        assert_eq!(
-            ConsoleAccess::new(&[fine.clone(), fine.clone()], None, &[]),
-            Err(ConsoleAccessError::Twice)
-        );
-        assert_eq!(ConsoleAccess::new(&[], Some("not a header"), &[]), Err(ConsoleAccessError::Header));
-        assert_eq!(ConsoleAccess::new(one, None, &["ana".to_owned()]), Err(ConsoleAccessError::Operators));
+        assert_eq!(ConsoleAccess::new(one, Some("x-user"), &[]), Err(TWO_WAYS));
+        assert_eq!(ConsoleAccess::new(&[fine.clone(), fine.clone()], None, &[]), Err(TWICE));
+        assert_eq!(ConsoleAccess::new(&[], Some("not a header"), &[]), Err(NO_HEADER));
+        assert_eq!(ConsoleAccess::new(one, None, &["ana".to_owned()]), Err(OPERATORS));
         assert_eq!(ConsoleAccess::new(&[], None, &[]), Ok(ConsoleAccess::ThisMachine));
     }
 }

@@ -20,51 +20,43 @@ const LONGEST_RETENTION: u64 = 36_500;
 /// More of anything at once than one process can use.
 const MANY: u64 = 10_000;
 
-/// A number that may be set, and what it may be. The pages of the manual show it, too.
-struct Number {
-    env: &'static str,
-    /// Of what is signed and negative: a number far outside.
-    value: fn(&Config) -> u64,
-    range: RangeInclusive<u64>,
-}
-
-const fn number(env: &'static str, value: fn(&Config) -> u64, range: RangeInclusive<u64>) -> Number {
-    Number { env, value, range }
-}
+/// A number that may be set: its variable, how it is set (of what is signed and negative, a number far outside), and what it may be.
+/// The pages of the manual show it, too.
+type Number = (&'static str, fn(&Config) -> u64, RangeInclusive<u64>);
 
 /// What a number may be, by the variable that sets it.
 const NUMBERS: [Number; 23] = [
-    number("LISTEN_DATABASE_CONNECTIONS", |config| config.database_connections.into(), 4..=MANY),
-    number("LISTEN_SHARDS", |config| config.shards.shards.into(), 1..=1_024),
-    number("LISTEN_FINALIZATION_CONCURRENCY", |config| count(config.finalization_concurrency), 1..=MANY),
-    number("LISTEN_CREATION_CONCURRENCY", |config| count(config.creation_concurrency), 1..=MANY),
-    number("LISTEN_CREATE_WAIT_SECONDS", |config| config.create_wait_seconds, 0..=54),
-    number("LISTEN_TOOL_TIMEOUT_SECONDS", |config| config.apps.tool_timeout_seconds, 5..=110),
-    number("LISTEN_DRAIN_SECONDS", |config| config.drain_seconds, 0..=60),
-    number("LISTEN_FINALIZATION_MAX_ATTEMPTS", |config| config.finalization_max_attempts.into(), 1..=1_000),
-    number("LISTEN_FINALIZATION_MAX_CRASHES", |config| config.finalization_max_crashes.into(), 1..=1_000),
-    number("LISTEN_RATE_PER_MINUTE", |config| config.rate_per_minute.into(), 0..=10_000_000),
-    number("LISTEN_APP_RATE_PER_MINUTE", |config| config.apps.app_rate_per_minute.into(), 0..=10_000_000),
-    number(
+    ("LISTEN_DATABASE_CONNECTIONS", |config| config.database_connections.into(), 4..=MANY),
+    ("LISTEN_SHARDS", |config| config.shards.shards.into(), 1..=1_024),
+    ("LISTEN_FINALIZATION_CONCURRENCY", |config| count(config.finalization_concurrency), 1..=MANY),
+    ("LISTEN_CREATION_CONCURRENCY", |config| count(config.creation_concurrency), 1..=MANY),
+    ("LISTEN_CREATE_WAIT_SECONDS", |config| config.create_wait_seconds, 0..=54),
+    ("LISTEN_TOOL_TIMEOUT_SECONDS", |config| config.apps.tool_timeout_seconds, 5..=110),
+    ("LISTEN_DRAIN_SECONDS", |config| config.drain_seconds, 0..=60),
+    ("LISTEN_FINALIZATION_MAX_ATTEMPTS", |config| config.finalization_max_attempts.into(), 1..=1_000),
+    ("LISTEN_FINALIZATION_MAX_CRASHES", |config| config.finalization_max_crashes.into(), 1..=1_000),
+    ("LISTEN_RATE_PER_MINUTE", |config| config.rate_per_minute.into(), 0..=10_000_000),
+    ("LISTEN_APP_RATE_PER_MINUTE", |config| config.apps.app_rate_per_minute.into(), 0..=10_000_000),
+    (
         "LISTEN_USER_CONVERSATIONS_PER_DAY",
         |config| config.user_conversations_per_day.into(),
         0..=1_000_000_000,
     ),
-    number("LISTEN_USER_WAITING_JOBS", |config| config.user_waiting_jobs.into(), 0..=1_000_000),
-    number("LISTEN_CONNECTIONS", |config| count(config.connections), 16..=100_000),
-    number("LISTEN_CONNECTIONS_PER_ADDRESS", |config| count(config.connections_per_address), 1..=100_000),
-    number("LISTEN_LIVE_SESSIONS", |config| count(config.live.live_sessions), 1..=100_000),
-    number("LISTEN_SPEECH_CONCURRENCY", |config| count(config.live.speech_concurrency), 1..=MANY),
-    number("LISTEN_RETENTION_DAYS", |config| config.retention_days, 1..=LONGEST_RETENTION),
-    number("LISTEN_FINALIZATION_LEASE_SECONDS", |config| whole(config.finalization_lease_seconds), 1..=DAY),
-    number("LISTEN_FINALIZATION_HEARTBEAT_SECONDS", |config| config.finalization_heartbeat_seconds, 1..=DAY),
-    number(
+    ("LISTEN_USER_WAITING_JOBS", |config| config.user_waiting_jobs.into(), 0..=1_000_000),
+    ("LISTEN_CONNECTIONS", |config| count(config.connections), 16..=100_000),
+    ("LISTEN_CONNECTIONS_PER_ADDRESS", |config| count(config.connections_per_address), 1..=100_000),
+    ("LISTEN_LIVE_SESSIONS", |config| count(config.live.live_sessions), 1..=100_000),
+    ("LISTEN_SPEECH_CONCURRENCY", |config| count(config.live.speech_concurrency), 1..=MANY),
+    ("LISTEN_RETENTION_DAYS", |config| config.retention_days, 1..=LONGEST_RETENTION),
+    ("LISTEN_FINALIZATION_LEASE_SECONDS", |config| whole(config.finalization_lease_seconds), 1..=DAY),
+    ("LISTEN_FINALIZATION_HEARTBEAT_SECONDS", |config| config.finalization_heartbeat_seconds, 1..=DAY),
+    (
         "LISTEN_FINALIZATION_RUN_TIMEOUT_SECONDS",
         |config| whole(config.finalization_run_timeout_seconds),
         1..=DAY,
     ),
-    number("LISTEN_FINALIZATION_STALE_SECONDS", |config| whole(config.finalization_stale_seconds), 1..=DAY),
-    number("LISTEN_OPENAI_CONTEXT_TOKENS", |config| config.openai_context_tokens.into(), 4_096..=10_000_000),
+    ("LISTEN_FINALIZATION_STALE_SECONDS", |config| whole(config.finalization_stale_seconds), 1..=DAY),
+    ("LISTEN_OPENAI_CONTEXT_TOKENS", |config| config.openai_context_tokens.into(), 4_096..=10_000_000),
 ];
 
 fn whole(seconds: i64) -> u64 {
@@ -77,14 +69,14 @@ fn count(many: usize) -> u64 {
 
 /// What the number that `env` sets may be.
 pub(crate) fn range(env: &str) -> Option<RangeInclusive<u64>> {
-    NUMBERS.iter().find(|number| number.env == env).map(|number| number.range.clone())
+    NUMBERS.iter().find(|(name, ..)| *name == env).map(|(.., range)| range.clone())
 }
 
 impl Config {
     /// Everything that is wrong with this combination, in words; empty when it can work. Where the database is belongs
     /// to [`Config::problems_of_service`]: `dev` and `demo` bring their own.
     pub(crate) fn problems(&self) -> Vec<String> {
-        let numbers = NUMBERS.iter().filter_map(|number| number.problem(self));
+        let numbers = NUMBERS.iter().filter_map(|number| problem(number, self));
         let conflicts =
             self.conflicts().into_iter().filter(|(wrong, _)| *wrong).map(|(_, words)| words.to_owned());
         let unreadable =
@@ -96,7 +88,7 @@ impl Config {
         let speech =
             self.live.speech().engine(Arc::new(NoMeter), [0; 32]).err().map(|wrong| wrong.to_string());
         let secrets = self.apps.secrets().err().map(|wrong| wrong.to_string());
-        let access = self.console_access().err().map(|wrong| wrong.to_string());
+        let access = self.console_access().err().map(str::to_owned);
         let all = numbers
             .chain(conflicts)
             .chain(unreadable.into_iter().flatten())
@@ -222,12 +214,9 @@ impl Config {
     }
 }
 
-impl Number {
-    fn problem(&self, config: &Config) -> Option<String> {
-        let Self { env, value, range } = self;
-        let words = || format!("{env} must be {} to {}", range.start(), range.end());
-        (!range.contains(&value(config))).then(words)
-    }
+fn problem((env, value, range): &Number, config: &Config) -> Option<String> {
+    let words = || format!("{env} must be {} to {}", range.start(), range.end());
+    (!range.contains(&value(config))).then(words)
 }
 
 /// What a browser sends as `Origin`: compared letter by letter, so that a path, a slash or the scheme's own port would

@@ -3,25 +3,17 @@
 use std::collections::BTreeSet;
 
 use askama::Template;
-use axum::{
-    extract::State,
-    response::{Redirect, Response},
-};
+use axum::response::Redirect;
 use job::Timestamp;
 use operations::{Operations, OperatorApp};
 use serde::Deserialize;
 
 use super::{
-    Console,
-    auth::Acting,
-    confirm::Confirm,
-    error::{Fault, Undone},
-    extract::{Path, Query},
-    page::{Frame, render},
-    paging::read_place,
+    Acted, Acting, Asked, Confirm, Console, Fault, Frame, Moment, Query, Shown, Undone, Visitor,
+    extract::Path,
+    extract::read_place,
+    query, render,
     shards::{user, without},
-    visitor::Visitor,
-    words::{Moment, query},
 };
 use crate::{commands::paging::cursor, lists, over_shards::each_alone};
 
@@ -48,16 +40,11 @@ struct Page {
 }
 
 struct Line {
-    id: String,
-    owner: String,
-    name: String,
-    visibility: String,
+    app: OperatorApp,
     state: &'static str,
     words: String,
-    is_off: bool,
     hosts: String,
     tools: usize,
-    installs: i64,
     failing: Option<Moment>,
 }
 
@@ -75,25 +62,15 @@ impl Line {
         Self {
             state,
             words,
-            is_off: app.switched_off_reason.is_some(),
             hosts: hosts.into_iter().collect::<Vec<_>>().join(" "),
             tools: manifest.tools.len(),
             failing: app.failing_since.map(|since| Moment::new(since, now)),
-            id: app.id,
-            owner: app.owner,
-            name: app.name,
-            visibility: app.visibility,
-            installs: app.installs,
+            app,
         }
     }
 }
 
-/// `GET /console/apps`.
-pub(super) async fn list(
-    visitor: Visitor,
-    State(console): State<Console>,
-    Query(which): Query<Which>,
-) -> Result<Response, Fault> {
+pub(super) async fn list(visitor: Visitor, console: Console, Query(which): Query<Which>) -> Shown {
     let user = user(&which.user);
     let before = read_place(which.before.trim())?;
     let shards = console.shards_of(user.as_ref());
@@ -108,11 +85,7 @@ pub(super) async fn list(
     Ok(render(&Page { frame, without, which, apps, next }))
 }
 
-/// `GET /console/apps/{id}/{change}`.
-pub(super) async fn ask(
-    visitor: Visitor,
-    Path((id, change)): Path<(String, String)>,
-) -> Result<Response, Fault> {
+pub(super) async fn ask(visitor: Visitor, Path((id, change)): Path<(String, String)>) -> Asked {
     let is_off = reads_off(&change)?;
     let (sentence, button) = match is_off {
         true => (
@@ -132,16 +105,14 @@ pub(super) async fn ask(
         button,
         back: "/console/apps".to_owned(),
         ..Confirm::new(visitor, "apps", format!("{button} this app?"))
-    }
-    .page())
+    })
 }
 
-/// `POST /console/apps/{id}/{change}`.
 pub(super) async fn change(
-    State(console): State<Console>,
+    console: Console,
     Path((id, change)): Path<(String, String)>,
     acting: Acting,
-) -> Result<Redirect, Undone> {
+) -> Acted {
     let is_off = reads_off(&change)?;
     let action = acting.action()?;
     let (id, action) = (id.as_str(), &action);

@@ -1,20 +1,12 @@
 //! Who did what, and why.
 
 use askama::Template;
-use axum::{extract::State, response::Response};
 use job::Timestamp;
 use operations::{ACTIONS, ActionFilter, ActionView, action_name};
 use serde::Deserialize;
 
 use super::{
-    Console,
-    error::Fault,
-    extract::Query,
-    page::{Frame, render},
-    paging::read_place,
-    shards::without,
-    visitor::Visitor,
-    words::{Moment, query},
+    Console, Frame, Moment, Query, Shown, Visitor, extract::read_place, query, render, shards::without,
 };
 use crate::{commands::paging::cursor, lists};
 
@@ -34,9 +26,7 @@ pub(super) struct Which {
 pub(super) struct Line {
     pub(super) at: Moment,
     pub(super) action: String,
-    pub(super) operator: String,
-    pub(super) reason: String,
-    pub(super) job: Option<String>,
+    pub(super) view: ActionView,
     pub(super) subject: String,
     /// Whether the subject is a bulk replay.
     pub(super) is_bulk: bool,
@@ -45,7 +35,7 @@ pub(super) struct Line {
 
 impl Line {
     /// As it is seen at `now`.
-    pub(super) fn new(view: &ActionView, now: Timestamp) -> Self {
+    pub(super) fn new(view: ActionView, now: Timestamp) -> Self {
         let generations = view.from_generation.zip(view.to_generation);
         let was = [view.from_status.as_deref(), view.from_code.as_deref()];
         let mut change = was.into_iter().flatten().collect::<Vec<_>>().join(", ");
@@ -56,13 +46,11 @@ impl Line {
         Self {
             at: Moment::new(view.created_at, now),
             action: action_name(&view.action).to_owned(),
-            operator: view.operator.clone(),
-            reason: view.reason.clone(),
-            job: view.job_id.clone(),
-            is_bulk: is_of_bulk_replay(view),
+            is_bulk: is_of_bulk_replay(&view),
             // Of an order for many jobs, its filter and its counts say more than its id.
-            subject: view.subject.clone().filter(|_| !is_order_for_many(view)).unwrap_or_default(),
+            subject: view.subject.clone().filter(|_| !is_order_for_many(&view)).unwrap_or_default(),
             change,
+            view,
         }
     }
 }
@@ -87,12 +75,7 @@ struct Page {
     next: Option<String>,
 }
 
-/// `GET /console/audit`.
-pub(super) async fn list(
-    visitor: Visitor,
-    State(console): State<Console>,
-    Query(which): Query<Which>,
-) -> Result<Response, Fault> {
+pub(super) async fn list(visitor: Visitor, console: Console, Query(which): Query<Which>) -> Shown {
     let text = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
     let filter = ActionFilter {
         operator: text(&which.operator),
@@ -111,7 +94,7 @@ pub(super) async fn list(
         without: without(found.away),
         which,
         actions: ACTIONS.map(|action| (action, action_name(action))).into(),
-        lines: found.rows.iter().map(|view| Line::new(view, found.now)).collect(),
+        lines: found.rows.into_iter().map(|view| Line::new(view, found.now)).collect(),
         next,
     }))
 }

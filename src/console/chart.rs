@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use askama::filters::HtmlSafe;
 use operations::MinuteView;
 
-use super::words::{count, millis};
+use super::{count, words::millis};
 
 /// Width and height of a drawing, in its own units.
 const WIDE: f64 = 600.0;

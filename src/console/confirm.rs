@@ -1,13 +1,17 @@
 //! The page between wanting a change and making it: what will happen, and why it is done.
 
 use askama::Template;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 
 use super::{
+    error::Fault,
     page::{Frame, render},
     visitor::Visitor,
     words::Sentence,
 };
+
+/// Such a page, or why there is none.
+pub(super) type Asked = Result<Confirm, Fault>;
 
 /// A change that is about to be made.
 #[derive(Default, Template)]
@@ -46,8 +50,10 @@ impl Confirm {
         let (frame, back) = (Frame::of(visitor, here, title), "/console".to_owned());
         Self { frame, token, button: "Do it", back, ..Self::default() }
     }
+}
 
-    pub(super) fn page(&self) -> Response {
-        render(self)
+impl IntoResponse for Confirm {
+    fn into_response(self) -> Response {
+        render(&self)
     }
 }

@@ -1,28 +1,18 @@
 //! One delivery to an endpoint: its tries, their last answer, and one more round of them. Its body is never shown.
 
 use askama::Template;
-use axum::{
-    extract::State,
-    response::{Redirect, Response},
-};
+use axum::response::Redirect;
 use job::Timestamp;
 use operations::{ActionFilter, DeliveryLine, Operations, delivery_subject};
 use outbox::Redelivery;
 use records::UserId;
 
 use super::{
-    Console,
+    Acted, Acting, Asked, Confirm, Console, Fault, Frame, Moment, Query, Shown, Visitor,
     audit::Line,
-    auth::Acting,
-    confirm::Confirm,
     endpoint::words,
-    error::{Fault, Undone, in_time},
-    extract::Query,
-    live::live_page,
-    page::Frame,
-    visitor::Visitor,
+    in_time, live_page, query,
     webhooks::{Which, answer, missing},
-    words::{Moment, query},
 };
 
 #[derive(Template)]
@@ -44,12 +34,7 @@ pub(super) struct Page {
     actions: Vec<Line>,
 }
 
-/// `GET /console/webhooks/delivery`.
-pub(super) async fn show(
-    visitor: Visitor,
-    State(console): State<Console>,
-    Query(which): Query<Which>,
-) -> Result<Response, Fault> {
+pub(super) async fn show(visitor: Visitor, console: Console, Query(which): Query<Which>) -> Shown {
     let frame = Frame::of(visitor, "webhooks", format!("Delivery {}", which.delivery));
     let frame = frame.live().after(which.done.as_deref());
     let shard = &console.of_user(&UserId::new(&*which.user));
@@ -58,7 +43,6 @@ pub(super) async fn show(
 
 live_page!(Page);
 
-/// The page as it is now.
 pub(super) async fn page(operations: &Operations, frame: Frame, which: Which) -> Result<Page, Fault> {
     let now = operations.db().now().await?;
     let user = UserId::new(&*which.user);
@@ -77,7 +61,7 @@ pub(super) async fn page(operations: &Operations, frame: Frame, which: Which) ->
         sentence: sentence(&line),
         facts: facts(&line),
         moments: moments(&line, now),
-        actions: actions.iter().map(|action| Line::new(action, now)).collect(),
+        actions: actions.into_iter().map(|action| Line::new(action, now)).collect(),
         status: line.status,
         which,
     })
@@ -153,12 +137,7 @@ fn moments(line: &DeliveryLine, now: Timestamp) -> Vec<(&'static str, Moment)> {
     all.into_iter().flatten().collect()
 }
 
-/// `GET /console/webhooks/redeliver`.
-pub(super) async fn ask(
-    visitor: Visitor,
-    State(console): State<Console>,
-    Query(which): Query<Which>,
-) -> Result<Response, Fault> {
+pub(super) async fn ask(visitor: Visitor, console: Console, Query(which): Query<Which>) -> Asked {
     let shard = &console.of_user(&UserId::new(&*which.user));
     let line = in_time(shard, find(shard, &which)).await?;
     let again = "It is due at once under its old id, with a whole round of tries; at a disabled endpoint it waits \
@@ -172,12 +151,10 @@ pub(super) async fn ask(
         button: "Redeliver",
         back: format!("/console/webhooks/delivery?{}", which.query()),
         ..Confirm::new(visitor, "webhooks", "Redeliver this event?")
-    }
-    .page())
+    })
 }
 
-/// `POST /console/webhooks/redeliver`.
-pub(super) async fn redeliver(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
+pub(super) async fn redeliver(console: Console, acting: Acting) -> Acted {
     let field = |name| acting.field(name).unwrap_or_default();
     let (user, endpoint, delivery) = (field("user"), field("endpoint"), field("delivery"));
     let action = acting.action()?;

@@ -1,22 +1,16 @@
 //! One endpoint: its health, its deliveries, and what operators did about it.
 
 use askama::Template;
-use axum::{extract::State, response::Response};
 use job::Timestamp;
 use operations::{ActionFilter, DeliveryFilter, DeliveryLine, Operations};
 use records::UserId;
 
 use super::{
-    Console,
+    Console, Fault, Frame, Moment, Query, Shown, Visitor,
     audit::Line,
-    error::{Fault, in_time},
-    extract::Query,
-    live::live_page,
-    page::Frame,
-    paging::read_place,
-    visitor::Visitor,
+    extract::read_place,
+    in_time, live_page, query,
     webhooks::{Endpoint, Which, answer, endpoint, missing},
-    words::{Moment, query},
 };
 use crate::{commands::paging::cursor, over_shards::cut};
 
@@ -38,23 +32,15 @@ pub(super) struct Page {
 }
 
 struct Row {
-    id: String,
+    line: DeliveryLine,
     query: String,
-    event: String,
-    status: String,
     words: &'static str,
-    tries: i32,
     answer: String,
     made: Moment,
     next: Option<Moment>,
 }
 
-/// `GET /console/webhooks/endpoint`.
-pub(super) async fn show(
-    visitor: Visitor,
-    State(console): State<Console>,
-    Query(which): Query<Which>,
-) -> Result<Response, Fault> {
+pub(super) async fn show(visitor: Visitor, console: Console, Query(which): Query<Which>) -> Shown {
     let frame = Frame::of(visitor, "webhooks", format!("Endpoint {}", which.endpoint));
     let frame = frame.live().after(which.done.as_deref());
     let shard = &console.of_user(&UserId::new(&*which.user));
@@ -63,7 +49,6 @@ pub(super) async fn show(
 
 live_page!(Page);
 
-/// The page as it is now.
 pub(super) async fn page(operations: &Operations, frame: Frame, which: Which) -> Result<Page, Fault> {
     if !which.status.is_empty() && !STATUSES.contains(&which.status.as_str()) {
         return Err(Fault::Unreadable("The field \"status\" must be one of a delivery's five.".to_owned()));
@@ -84,27 +69,24 @@ pub(super) async fn page(operations: &Operations, frame: Frame, which: Which) ->
     let actions = operations.actions(&ActionFilter { about, limit: 20, ..ActionFilter::default() }).await?;
     Ok(Page {
         frame,
-        endpoint: endpoint(&view, now),
+        endpoint: endpoint(view, now),
         statuses: STATUSES.map(|status| (status, words(status))),
         next,
-        deliveries: lines.iter().map(|line| row(line, &which, now)).collect(),
-        actions: actions.iter().map(|action| Line::new(action, now)).collect(),
+        deliveries: lines.into_iter().map(|line| row(line, &which, now)).collect(),
+        actions: actions.into_iter().map(|action| Line::new(action, now)).collect(),
         which,
     })
 }
 
-fn row(line: &DeliveryLine, which: &Which, now: Timestamp) -> Row {
+fn row(line: DeliveryLine, which: &Which, now: Timestamp) -> Row {
     let named = [("user", &*which.user), ("endpoint", &*which.endpoint), ("delivery", &*line.delivery_id)];
     Row {
-        id: line.delivery_id.clone(),
         query: query(&named),
-        event: line.event.clone(),
-        status: line.status.clone(),
         words: if line.parked { "waits for its endpoint" } else { words(&line.status) },
-        tries: line.tries,
         answer: answer(line.last_status, line.last_error.as_deref()),
         made: Moment::new(line.created_at, now),
         next: line.next_at.map(|at| Moment::new(at, now)),
+        line,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use axum::{
     http::StatusCode,
-    response::{IntoResponse, Response},
+    response::{IntoResponse, Redirect, Response},
 };
 use db::Trouble;
 
@@ -49,6 +49,12 @@ pub(super) enum Fault {
     /// A template cannot be written: a defect of ours, whatever the database does.
     Unwritten,
 }
+
+/// A page, or why there is none.
+pub(super) type Shown = Result<Response, Fault>;
+
+/// Where an action leads, or why it is not reported as done.
+pub(super) type Acted = Result<Redirect, Undone>;
 
 impl From<db::Error> for Fault {
     fn from(error: db::Error) -> Self {

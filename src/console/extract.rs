@@ -1,6 +1,6 @@
 //! What addresses and forms say, read so that every invalid value is answered with a page of ours.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, convert::Infallible};
 
 use axum::{
     body::Bytes,
@@ -11,6 +11,7 @@ use axum::{
 use serde::de::DeserializeOwned;
 
 use super::{Console, error::Fault};
+use crate::{commands::paging::parse_cursor, lists::Place};
 
 /// The parts of a path, as axum reads them. A part that can be no name is 404.
 pub(super) struct Path<T>(pub(super) T);
@@ -20,6 +21,14 @@ pub(super) struct Query<T>(pub(super) T);
 
 /// A form's fields, without those that were left empty.
 pub(super) struct Form(pub(super) BTreeMap<String, String>);
+
+impl FromRequestParts<Self> for Console {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(_: &mut Parts, console: &Self) -> Result<Self, Infallible> {
+        Ok(console.clone())
+    }
+}
 
 impl<T: DeserializeOwned + Send> FromRequestParts<Console> for Path<T> {
     type Rejection = Fault;
@@ -82,4 +91,13 @@ fn unread(query: &str) -> String {
         Some((_, name)) => format!("The field \"{name}\" stands twice in the address."),
         None => "A field of the address is not what it must be.".to_owned(),
     }
+}
+
+/// A place in an address; what is empty is the list's beginning.
+pub(super) fn read_place(word: &str) -> Result<Option<Place>, Fault> {
+    if word.is_empty() {
+        return Ok(None);
+    }
+    let none = || Fault::Unreadable("The cursor in the URL is invalid.".to_owned());
+    parse_cursor(word).map(Some).ok_or_else(none)
 }

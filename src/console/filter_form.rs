@@ -7,7 +7,7 @@ use operations::{JobCursor, JobFilter};
 use records::UserId;
 use serde::Deserialize;
 
-use super::{error::Fault, shards::user, words::query};
+use super::{Fault, query, shards::user};
 use crate::commands::{
     paging::{cursor, has_four_digit_year, parse_cursor},
     times::age,

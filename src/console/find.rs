@@ -1,22 +1,11 @@
 //! One box for any id: straight to what it names, or a list where several begin or end so.
 
 use askama::Template;
-use axum::{
-    extract::State,
-    response::{IntoResponse, Redirect, Response},
-};
+use axum::response::{IntoResponse, Redirect};
 use operations::{FoundId, IdKind, Operations};
 use serde::Deserialize;
 
-use super::{
-    Console,
-    error::Fault,
-    extract::Query,
-    page::{Frame, render},
-    shards::without,
-    visitor::Visitor,
-    words::{query, segment},
-};
+use super::{Console, Frame, Query, Shown, Visitor, query, render, shards::without, words::segment};
 use crate::over_shards::each;
 
 /// Rows of the list.
@@ -46,12 +35,7 @@ struct Row {
     address: String,
 }
 
-/// `GET /console/find`.
-pub(super) async fn show(
-    visitor: Visitor,
-    State(console): State<Console>,
-    Query(typed): Query<Typed>,
-) -> Result<Response, Fault> {
+pub(super) async fn show(visitor: Visitor, console: Console, Query(typed): Query<Typed>) -> Shown {
     let text = typed.id.trim().trim_matches('…').to_owned();
     let typed = text.as_str();
     let find = |shard: Operations| async move {

@@ -1,7 +1,7 @@
 //! What every answer of the console says to browsers, and the page of a fault once its visitor is known.
 
 use axum::{
-    extract::{FromRequestParts, Request, State},
+    extract::{FromRequestParts, Request},
     http::{HeaderValue, header},
     middleware::Next,
     response::Response,
@@ -9,12 +9,7 @@ use axum::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use rand::RngExt;
 
-use super::{
-    Console,
-    error::Fault,
-    page::Frame,
-    visitor::{Nonce, Visitor},
-};
+use super::{Console, Fault, Frame, Visitor, visitor::Nonce};
 use crate::process::chance;
 
 /// The entry of the menu that a path belongs to.
@@ -26,7 +21,7 @@ fn menu(path: &str) -> &'static str {
 
 /// What every answer of the console says to browsers: nothing from elsewhere, no script but ours, in no frame,
 /// kept nowhere.
-pub(super) async fn guarded(State(console): State<Console>, request: Request, next: Next) -> Response {
+pub(super) async fn guarded(console: Console, request: Request, next: Next) -> Response {
     let nonce = URL_SAFE_NO_PAD.encode(chance().random::<[u8; 16]>());
     let (mut parts, body) = request.into_parts();
     parts.extensions.insert(Nonce(nonce.clone()));

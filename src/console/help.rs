@@ -4,13 +4,7 @@ use askama::Template;
 use axum::response::{IntoResponse, Redirect, Response};
 use pulldown_cmark::{CowStr, Event, Tag, html::push_html};
 
-use super::{
-    error::Fault,
-    extract::Path,
-    page::{Frame, render},
-    visitor::Visitor,
-    words::segment,
-};
+use super::{Fault, Frame, Shown, Visitor, extract::Path, render, words::segment};
 use crate::explained::{self, Explanation, Kind};
 
 #[derive(Template)]
@@ -34,7 +28,6 @@ struct All {
 /// A word, its address, its meaning.
 type Row = (&'static str, String, &'static str);
 
-/// `GET /console/help`.
 pub(super) async fn list(visitor: Visitor) -> Response {
     let mut sections: Vec<(&str, Vec<Row>)> = Vec::new();
     for it in explained::all() {
@@ -47,8 +40,7 @@ pub(super) async fn list(visitor: Visitor) -> Response {
     render(&All { frame: Frame::of(visitor, "help", "Help"), sections })
 }
 
-/// `GET /console/help/{word}`.
-pub(super) async fn show(visitor: Visitor, Path(word): Path<String>) -> Result<Response, Fault> {
+pub(super) async fn show(visitor: Visitor, Path(word): Path<String>) -> Shown {
     let found = explained::find(&word);
     let found = found.ok_or_else(|| Fault::Missing(format!("{word} is not explained here.")))?;
     if found.word != word {

@@ -2,22 +2,18 @@
 
 use crate::commands::{jobs::show, times::time, users::limits::words as budget_words};
 use askama::Template;
-use axum::{extract::State, response::Response};
 use job::{Job, JobId, State as JobState, Timestamp};
 use ledger::Event;
 use operations::{JobPage, Operations};
 use store::UserBudget;
 
 use super::{
-    After, Console,
+    After, Console, Fault, Frame, Moment, Query, Shown, Visitor,
     audit::Line,
     chart::{self, Chart},
-    error::{Fault, in_time},
-    extract::{Path, Query},
-    live::live_page,
-    page::Frame,
-    visitor::Visitor,
-    words::{Moment, Sentence, millis, status},
+    extract::Path,
+    in_time, live_page,
+    words::{Sentence, millis, status},
 };
 
 #[derive(Template)]
@@ -49,27 +45,20 @@ pub(super) struct Page {
 }
 
 struct Edge {
+    event: Event,
     at: Moment,
-    verb: &'static str,
     from: &'static str,
     to: &'static str,
-    to_status: String,
-    epoch: i64,
-    generation: i64,
-    code: Option<String>,
-    worker: Option<String>,
     again: Option<Moment>,
     stages: Vec<(String, String)>,
-    cause: Option<String>,
 }
 
-/// `GET /console/jobs/{id}`.
 pub(super) async fn show(
     visitor: Visitor,
-    State(console): State<Console>,
+    console: Console,
     Path(id): Path<String>,
     Query(after): Query<After>,
-) -> Result<Response, Fault> {
+) -> Shown {
     let frame = Frame::of(visitor, "jobs", format!("Job {id}"));
     let frame = frame.live().after(after.done.as_deref());
     let shard = &console.of_job(&id);
@@ -78,7 +67,6 @@ pub(super) async fn show(
 
 live_page!(Page);
 
-/// The page as it is now.
 async fn page(operations: &Operations, frame: Frame, id: String) -> Result<Page, Fault> {
     let page = read(operations, &id).await?;
     let budget = operations.store().user_budget(&page.view.user_id).await?;
@@ -101,9 +89,9 @@ async fn page(operations: &Operations, frame: Frame, id: String) -> Result<Page,
         admitted: Moment::new(page.view.created_at, at),
         origin: job.origin.to_string(),
         is_cut: page.history.first().is_some_and(|first| first.version > 2),
-        edges: page.history.iter().map(|event| edge(event, &page)).collect(),
         stages: stages(&page.history),
-        actions: page.actions.iter().map(|action| Line::new(action, at)).collect(),
+        edges: page.history.into_iter().map(|event| edge(event, at)).collect(),
+        actions: page.actions.into_iter().map(|action| Line::new(action, at)).collect(),
         id,
     })
 }
@@ -175,20 +163,14 @@ fn facts(page: &JobPage, budget: Option<&UserBudget>) -> Vec<(&'static str, Stri
     facts
 }
 
-fn edge(event: &Event, page: &JobPage) -> Edge {
+fn edge(event: Event, now: Timestamp) -> Edge {
     let ahead = event.ready_at.filter(|ready_at| *ready_at > event.at);
     Edge {
-        at: Moment::new(event.at, page.at),
-        verb: event.verb.as_str(),
+        at: Moment::new(event.at, now),
         from: status(&event.from),
         to: status(&event.to),
-        to_status: event.to.clone(),
-        epoch: event.epoch,
-        generation: event.generation,
-        code: event.code.clone(),
-        worker: event.worker.clone(),
-        again: ahead.map(|ready_at| Moment::new(ready_at, page.at)),
+        again: ahead.map(|ready_at| Moment::new(ready_at, now)),
         stages: event.stages.iter().map(|(stage, took)| (stage.clone(), millis(f64::from(*took)))).collect(),
-        cause: event.cause.as_ref().map(ToString::to_string),
+        event,
     }
 }

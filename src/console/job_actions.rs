@@ -1,29 +1,17 @@
 //! What an operator does to one job: replay, dismiss, run now, or cancel it.
 
-use axum::{
-    extract::State,
-    response::{Redirect, Response},
-};
+use axum::response::Redirect;
 use job::{JobId, State as JobState};
 use ledger::{Answer, Operation};
 
-use super::{
-    Console,
-    auth::Acting,
-    confirm::Confirm,
-    error::{Fault, Undone},
-    extract::Path,
-    job::find,
-    visitor::Visitor,
-};
+use super::{Acted, Acting, Asked, Confirm, Console, Fault, Visitor, extract::Path, job::find};
 use crate::commands::jobs::words;
 
-/// `GET /console/jobs/{id}/{change}`.
 pub(super) async fn ask(
     visitor: Visitor,
-    State(console): State<Console>,
+    console: Console,
     Path((id, change)): Path<(String, String)>,
-) -> Result<Response, Fault> {
+) -> Asked {
     let page = find(&console, &id).await?;
     let recorded = page.view.checkpoints.len();
     let (title, button, sentences) = match change.as_str() {
@@ -76,16 +64,14 @@ pub(super) async fn ask(
         back: format!("/console/jobs/{}", page.view.job.id),
         offers_scratch: change == "replay" && recorded > 0,
         ..Confirm::new(visitor, "jobs", title)
-    }
-    .page())
+    })
 }
 
-/// `POST /console/jobs/{id}/{change}`.
 pub(super) async fn act(
-    State(console): State<Console>,
+    console: Console,
     Path((id, change)): Path<(String, String)>,
     acting: Acting,
-) -> Result<Redirect, Undone> {
+) -> Acted {
     let from_scratch = acting.field("from_scratch").is_some();
     let (operation, done) = match change.as_str() {
         "replay" => (Operation::Replay { from_scratch }, "replayed"),

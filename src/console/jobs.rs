@@ -1,21 +1,16 @@
 //! The list of jobs: filtered by its address, a page at a time.
 
 use askama::Template;
-use axum::{extract::State, response::Response};
 use job::{FailureCode, Timestamp};
 use ledger::JobView;
 use operations::{Gauges, Operations};
 
 use super::{
-    Console,
-    error::Fault,
-    extract::Query,
+    Console, Fault, Frame, Moment, Query, Shown, Visitor, count,
     filter_form::{FilterForm, STATUSES},
     job::waits,
-    live::live_page,
-    page::Frame,
-    visitor::Visitor,
-    words::{Moment, count, lasting, status},
+    live_page,
+    words::{lasting, status},
 };
 use crate::{
     commands::jobs::show,
@@ -52,35 +47,24 @@ struct Tab {
 }
 
 struct Row {
-    id: String,
+    view: JobView,
     status: &'static str,
     words: &'static str,
     /// Why a dead letter waits for no operator.
     settled: Option<&'static str>,
     code: &'static str,
-    queue: String,
-    failed: u32,
-    crashed: u32,
-    generation: i64,
     admitted: Moment,
     /// From its last admission or replay until its end.
     took: String,
-    user: String,
 }
 
-/// `GET /console/jobs`.
-pub(super) async fn list(
-    visitor: Visitor,
-    State(console): State<Console>,
-    Query(form): Query<FilterForm>,
-) -> Result<Response, Fault> {
+pub(super) async fn list(visitor: Visitor, console: Console, Query(form): Query<FilterForm>) -> Shown {
     let frame = Frame::of(visitor, "jobs", "Jobs").live().after(form.done.as_deref());
     console.show(frame, |frame| page(&console, frame, form)).await
 }
 
 live_page!(Page);
 
-/// The page as it is now.
 async fn page(console: &Console, frame: Frame, request: FilterForm) -> Result<Page, Fault> {
     let reached = console.reached(request.user().as_ref()).await?;
     let now = reached.now;
@@ -97,13 +81,13 @@ async fn page(console: &Console, frame: Frame, request: FilterForm) -> Result<Pa
         without: reached.without(&[found.away, uncounted].concat()),
         tabs: tabs(&request, &counts),
         codes: FailureCode::ALL.iter().map(|code| code.as_str()).collect(),
-        jobs: found.rows.iter().map(|(_, admitted, view)| row(view, *admitted, now)).collect(),
         is_first: request.after.is_empty(),
         replay: (filter.is_dead() && !found.rows.is_empty()).then(|| request.query()),
         // Those that wait may stand behind a whole page of those that are due.
         run_now: (found.rows.iter().any(|(.., view)| waits(&view.job, now))
             || request.status == "queued" && next.is_some())
         .then(|| request.query()),
+        jobs: found.rows.into_iter().map(|(_, admitted, view)| row(view, admitted, now)).collect(),
         next,
         filter: request,
     })
@@ -133,24 +117,19 @@ fn tabs(form: &FilterForm, counts: &[(&'static str, i64)]) -> Vec<Tab> {
     [tab("", "all", all)].into_iter().chain(statuses).collect()
 }
 
-fn row(view: &JobView, admitted: Timestamp, now: Timestamp) -> Row {
+fn row(view: JobView, admitted: Timestamp, now: Timestamp) -> Row {
     let name = view.job.state.status();
     // A dead letter that was dismissed was changed after its end.
     let has_end = view.job.state.is_terminal() && view.job.settled_at.is_none();
     let took = view.updated_at - view.job.admitted_at;
     Row {
-        id: view.job.id.to_string(),
         status: name,
         words: status(name),
-        settled: show::settled(view),
+        settled: show::settled(&view),
         code: show::code(&view.job).unwrap_or(""),
-        queue: view.job.queue.to_string(),
-        failed: view.job.attempts,
-        crashed: view.job.crashes,
-        generation: view.job.generation.0,
         admitted: Moment::new(admitted, now),
         took: if has_end { lasting_millis(took) } else { String::new() },
-        user: view.user_id.to_string(),
+        view,
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::{
     Console,
-    error::Fault,
+    error::{Fault, Shown},
     page::{Frame, render},
 };
 
@@ -52,11 +52,7 @@ pub(super) use live_page;
 
 impl Console {
     /// Sends a page, or its live part alone to a script that asks for it.
-    pub(super) async fn show<P: LivePage, F>(
-        &self,
-        frame: Frame,
-        make: impl FnOnce(Frame) -> F,
-    ) -> Result<Response, Fault>
+    pub(super) async fn show<P: LivePage, F>(&self, frame: Frame, make: impl FnOnce(Frame) -> F) -> Shown
     where
         F: Future<Output = Result<P, Fault>>,
     {

@@ -2,17 +2,17 @@
 
 use askama::Template;
 use axum::{
-    extract::State,
     http::{HeaderMap, StatusCode, header},
     response::{AppendHeaders, IntoResponse, Redirect, Response},
 };
 use serde::Deserialize;
 
 use super::{
-    Console,
+    Console, Frame, Query,
     auth::cookie as sent_cookie,
-    extract::{Form, Query},
-    page::{Frame, render, render_as},
+    extract::Form,
+    page::render_as,
+    render,
     session::{COOKIE, LASTS},
 };
 use crate::config::ConsoleAccess;
@@ -32,8 +32,7 @@ pub(super) struct Next {
     next: String,
 }
 
-/// `GET /console/login`.
-pub(super) async fn ask(State(console): State<Console>, Query(next): Query<Next>) -> Response {
+pub(super) async fn ask(console: Console, Query(next): Query<Next>) -> Response {
     match *console.access {
         ConsoleAccess::Keys(_) => render(&Page {
             frame: Frame::bare("Sign in"),
@@ -44,12 +43,7 @@ pub(super) async fn ask(State(console): State<Console>, Query(next): Query<Next>
     }
 }
 
-/// `POST /console/login`.
-pub(super) async fn enter(
-    State(console): State<Console>,
-    headers: HeaderMap,
-    Form(fields): Form,
-) -> Response {
+pub(super) async fn enter(console: Console, headers: HeaderMap, Form(fields): Form) -> Response {
     let next = ours(fields.get("next").map(String::as_str).unwrap_or_default());
     let key = fields.get("key").map(String::as_str).unwrap_or_default();
     let Some((name, may_act)) = console.access.whose(key) else {
@@ -63,7 +57,7 @@ pub(super) async fn enter(
 }
 
 /// `POST /console/logout`: ends the session, for copies of its cookie too. It needs no token: to sign a visitor out does no harm.
-pub(super) async fn leave(State(console): State<Console>, headers: HeaderMap) -> Response {
+pub(super) async fn leave(console: Console, headers: HeaderMap) -> Response {
     if let Some(session) = sent_cookie(&headers).and_then(|cookie| console.sessions.read(cookie)) {
         console.sessions.end(&session);
     }

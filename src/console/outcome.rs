@@ -1,10 +1,7 @@
 //! What an order came to in each of several shards. Its form leads to this page, whose address says it in numbers and in words of
 //! the console's own: loading the page again orders nothing, and every process can show it.
 
-use axum::{
-    extract::State,
-    response::{Redirect, Response},
-};
+use axum::response::Redirect;
 use db::Shard;
 use job::Queue;
 use operations::{Operations, OrderCounts};
@@ -12,12 +9,9 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::{
-    Console,
-    error::{Fault, Undone},
-    extract::Query,
-    page::{Frame, Message, Part, render},
-    visitor::Visitor,
-    words::{count, query},
+    Console, Fault, Frame, Query, Shown, Undone, Visitor, count,
+    page::{Message, Part},
+    query, render,
 };
 
 /// What every shard was asked to do.
@@ -194,12 +188,7 @@ pub(super) struct Address {
     failed: String,
 }
 
-/// `GET /console/outcome`.
-pub(super) async fn show(
-    visitor: Visitor,
-    State(console): State<Console>,
-    Query(address): Query<Address>,
-) -> Result<Response, Fault> {
+pub(super) async fn show(visitor: Visitor, console: Console, Query(address): Query<Address>) -> Shown {
     let of = console.shards.count();
     let outcome = Outcome::read(&address, of);
     let outcome =

@@ -1,21 +1,17 @@
 //! What an operator sees first: whether something needs them, and what the service does.
 
 use askama::Template;
-use axum::{extract::State, response::Response};
 use operations::{
-    HeldLease, MinuteView, ModelServers, Operations, Overview, Pause, ProcessView, ServerKind, Workers,
+    Cause, HeldLease, MinuteView, ModelServers, Operations, Overview, Pause, ProcessView, ServerKind,
+    Workers,
 };
 
 use super::{
-    After, Console, RANGES,
+    After, Console, Fault, Frame, Moment, Query, RANGES, Shown, Visitor,
     chart::{self, Plot},
-    error::Fault,
-    extract::Query,
-    live::live_page,
-    page::Frame,
+    count, live_page, query,
     shards::absent,
-    visitor::Visitor,
-    words::{Moment, Sentence, count, lasting, millis, query, status},
+    words::{Sentence, lasting, millis, status},
 };
 use crate::{
     alerts::{self, Alert, Waiting},
@@ -38,7 +34,8 @@ pub(super) struct Page {
     oldest_parked: String,
     servers: Vec<Server>,
     oldest_delivery: String,
-    counts: Vec<Count>,
+    /// Jobs by status: (status, words, how many).
+    counts: Vec<(&'static str, &'static str, String)>,
     slots: String,
     last_round: Option<Moment>,
     ended: String,
@@ -72,18 +69,11 @@ struct Trouble {
     link: &'static str,
 }
 
-struct Count {
-    status: &'static str,
-    words: &'static str,
-    jobs: String,
-}
-
 struct Dead {
-    code: String,
+    letters: Cause,
     waiting: String,
     settled: String,
     query: String,
-    is_waiting: bool,
 }
 
 struct Queue {
@@ -101,18 +91,11 @@ struct Worker {
 }
 
 struct Held {
-    job: String,
-    worker: String,
-    epoch: i64,
+    lease: HeldLease,
     claimed: Moment,
 }
 
-/// `GET /console`.
-pub(super) async fn show(
-    visitor: Visitor,
-    State(console): State<Console>,
-    Query(after): Query<After>,
-) -> Result<Response, Fault> {
+pub(super) async fn show(visitor: Visitor, console: Console, Query(after): Query<After>) -> Shown {
     let frame = Frame::of(visitor, "overview", "Overview").live().after(after.done.as_deref());
     let hours = after.hours();
     console.show(frame, |frame| page(&console, frame, hours)).await
@@ -165,24 +148,18 @@ async fn look(shards: &[Operations], hours: u32) -> Result<(Look, Vec<Absent>), 
     Ok((sum.ok_or(none)?, looks.away))
 }
 
-/// The page as it is now.
 async fn page(console: &Console, frame: Frame, hours: u32) -> Result<Page, Fault> {
     let (Look { overview, workers, steps, waiting, servers }, away) = look(&console.all(), hours).await?;
     let servers = model_servers::summaries(&servers);
     let at = overview.at;
-    let held = |held: &HeldLease| Held {
-        job: held.job_id.clone(),
-        worker: held.worker.clone(),
-        epoch: held.epoch,
-        claimed: Moment::new(held.claimed_at, at),
-    };
-    let worker = |view: &ProcessView| Worker {
-        name: view.process.id.clone(),
+    let held = |lease: HeldLease| Held { claimed: Moment::new(lease.claimed_at, at), lease };
+    let worker = |view: ProcessView| Worker {
         is_alive: view.alive && !view.process.stopping,
         words: format!("{}, {}", view.process.roles.join(" "), view.process.dispatch_mode),
         slots: format!("{} + {}", view.process.finalization_slots, view.process.creation_slots),
         seen: Moment::new(view.seen_at, at),
-        holds: view.holds.iter().map(held).collect(),
+        holds: view.holds.into_iter().map(held).collect(),
+        name: view.process.id,
     };
     let latest = |of: fn(&operations::MinuteView) -> Option<f64>| {
         steps.iter().rev().find_map(of).map_or("none".to_owned(), millis)
@@ -201,11 +178,7 @@ async fn page(console: &Console, frame: Frame, hours: u32) -> Result<Page, Fault
         oldest_parked: age(waiting.oldest_parked()),
         servers: servers.iter().map(server).collect(),
         oldest_delivery: age(gauges.oldest_pending_delivery_age),
-        counts: gauges
-            .jobs
-            .iter()
-            .map(|(name, jobs)| Count { status: name, words: status(name), jobs: count(*jobs) })
-            .collect(),
+        counts: gauges.jobs.iter().map(|(name, jobs)| (*name, status(name), count(*jobs))).collect(),
         slots: count(overview.slots.0 + overview.slots.1),
         last_round: overview.last_round.map(|round| Moment::new(round.at, at)),
         ended: count(completed),
@@ -217,10 +190,10 @@ async fn page(console: &Console, frame: Frame, hours: u32) -> Result<Page, Fault
         throughput: chart::throughput(&steps),
         lengths: chart::lengths(&steps),
         ranges: RANGES.map(|range| (range, range == hours)).into(),
-        dead: overview.dead_letters.iter().map(dead).collect(),
         queues: ["finalization", "creation"].map(|name| queue(name, &overview)).into(),
-        processes: workers.processes.iter().map(worker).collect(),
-        strays: workers.strays.iter().map(held).collect(),
+        dead: overview.dead_letters.into_iter().map(dead).collect(),
+        processes: workers.processes.into_iter().map(worker).collect(),
+        strays: workers.strays.into_iter().map(held).collect(),
     })
 }
 
@@ -235,13 +208,12 @@ pub(super) fn server(summary: &Summary) -> Server {
     Server { engine: summary.engine.clone(), state, word, words }
 }
 
-fn dead(letters: &operations::Cause) -> Dead {
+fn dead(letters: Cause) -> Dead {
     Dead {
-        code: letters.code.clone(),
         waiting: count(letters.waiting()),
         settled: count(letters.settled),
         query: query(&[("code", &letters.code)]),
-        is_waiting: letters.waiting() > 0,
+        letters,
     }
 }
 
@@ -253,7 +225,7 @@ fn queue(name: &'static str, overview: &Overview) -> Queue {
 /// What needs attention, the gravest first.
 fn troubles(overview: &Overview, servers: &[Summary], alerts: &[Alert], away: &[Absent]) -> Vec<Trouble> {
     let gauges = &overview.gauges;
-    let waiting: i64 = overview.dead_letters.iter().map(operations::Cause::waiting).sum();
+    let waiting: i64 = overview.dead_letters.iter().map(Cause::waiting).sum();
     let grave = |text: String, link| Trouble { is_grave: true, text: Sentence::new(text), link };
     let mild = |text: String, link| Trouble { is_grave: false, text: Sentence::new(text), link };
     let mut found = Vec::new();

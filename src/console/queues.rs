@@ -1,28 +1,17 @@
 //! Pausing a queue, and taking from it again.
 
-use axum::{
-    extract::State,
-    response::{Redirect, Response},
-};
+use axum::response::Redirect;
 use job::Queue;
 use operations::Operations;
 
 use super::{
-    Console,
-    auth::Acting,
-    confirm::Confirm,
-    error::{Fault, Undone},
+    Acted, Acting, Asked, Confirm, Console, Fault, Visitor,
     extract::Path,
     outcome::{Done, Order, Outcome},
-    visitor::Visitor,
 };
 use crate::over_shards::each_alone;
 
-/// `GET /console/queues/{queue}/{change}`.
-pub(super) async fn ask(
-    visitor: Visitor,
-    Path((queue, change)): Path<(String, String)>,
-) -> Result<Response, Fault> {
+pub(super) async fn ask(visitor: Visitor, Path((queue, change)): Path<(String, String)>) -> Asked {
     let (queue, pauses) = read(&queue, &change)?;
     let sentences = match pauses {
         true => vec![
@@ -40,16 +29,14 @@ pub(super) async fn ask(
         action: format!("/console/queues/{queue}/{change}"),
         button: verb,
         ..Confirm::new(visitor, "overview", format!("{verb} the queue {queue}?"))
-    }
-    .page())
+    })
 }
 
-/// `POST /console/queues/{queue}/{change}`.
 pub(super) async fn change(
-    State(console): State<Console>,
+    console: Console,
     Path((queue, change)): Path<(String, String)>,
     acting: Acting,
-) -> Result<Redirect, Undone> {
+) -> Acted {
     let (queue, pauses) = read(&queue, &change)?;
     let action = acting.action()?;
     // In every shard: one that does not answer keeps none of the others from it.

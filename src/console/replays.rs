@@ -1,26 +1,18 @@
 //! Bulk replays as they go on: the list of them, one with its items, and changing its course.
 
 use askama::Template;
-use axum::{
-    extract::State,
-    response::{Redirect, Response},
-};
+use axum::response::Redirect;
 use job::Timestamp;
 use operations::{Operations, ReplayChange, ReplayItem, ReplayView};
 use serde::Deserialize;
 
 use super::{
-    Console,
-    auth::Acting,
+    Acted, Acting, Asked, Confirm, Console, Fault, Frame, Moment, Query, Shown, Visitor,
     chart::{self, Chart},
-    confirm::Confirm,
-    error::{Fault, Undone, in_time},
-    extract::{Path, Query},
-    live::live_page,
-    page::Frame,
+    count,
+    extract::Path,
+    in_time, live_page,
     shards::without,
-    visitor::Visitor,
-    words::{Moment, count},
 };
 use crate::lists;
 
@@ -41,33 +33,18 @@ pub(super) struct OnePage {
     frame: Frame,
     operation: Operation,
     counts: Vec<(&'static str, String, &'static str)>,
-    items: Vec<Item>,
+    /// Each with the moment of its last change.
+    items: Vec<(ReplayItem, Option<Moment>)>,
     next: Option<i32>,
     is_first: bool,
 }
 
 struct Operation {
-    id: String,
-    status: String,
+    view: ReplayView,
     is_open: bool,
-    is_paused: bool,
-    which: String,
-    operator: String,
-    reason: String,
     items: String,
-    caps: String,
-    executor: String,
-    from_scratch: bool,
     made: Moment,
     progress: Chart,
-}
-
-struct Item {
-    position: i32,
-    job: String,
-    status: String,
-    result: String,
-    changed: Option<Moment>,
 }
 
 /// Where a page of items begins, and what was just done.
@@ -78,8 +55,7 @@ pub(super) struct Place {
     done: Option<String>,
 }
 
-/// `GET /console/replays`.
-pub(super) async fn list(visitor: Visitor, State(console): State<Console>) -> Result<Response, Fault> {
+pub(super) async fn list(visitor: Visitor, console: Console) -> Shown {
     let frame = Frame::of(visitor, "replays", "Replays").live();
     console.show(frame, |frame| all(&console, frame)).await
 }
@@ -91,17 +67,16 @@ live_page!(OnePage);
 async fn all(console: &Console, frame: Frame) -> Result<Page, Fault> {
     let mut found = lists::replays::<db::Error>(&console.all(), PAGE).await?;
     found.cut(PAGE);
-    let operations = found.rows.iter().map(|view| operation(view, found.now)).collect();
+    let operations = found.rows.into_iter().map(|view| operation(view, found.now)).collect();
     Ok(Page { frame, without: without(found.away), operations })
 }
 
-/// `GET /console/replays/{id}`.
 pub(super) async fn show(
     visitor: Visitor,
-    State(console): State<Console>,
+    console: Console,
     Path(id): Path<String>,
     Query(place): Query<Place>,
-) -> Result<Response, Fault> {
+) -> Shown {
     let frame = Frame::of(visitor, "replays", "Bulk replay");
     let frame = frame.live().after(place.done.as_deref());
     let read = async |frame| {
@@ -123,6 +98,10 @@ pub(super) async fn page(
     let items = operations.replay_items(&id, after, PAGE).await?;
     let next = items.last().filter(|_| items.len() == PAGE as usize).map(|last| last.position);
     let number = |jobs: i32| count(i64::from(jobs));
+    let changed = |item: ReplayItem| {
+        let at = item.changed_at.map(|at| Moment::new(at, now));
+        (item, at)
+    };
     Ok(OnePage {
         frame,
         counts: vec![
@@ -133,8 +112,8 @@ pub(super) async fn page(
             ("refused", number(view.refused), "refused"),
             ("waiting", number(view.waiting()), "waiting"),
         ],
-        operation: operation(&view, now),
-        items: items.iter().map(|found| item(found, now)).collect(),
+        operation: operation(view, now),
+        items: items.into_iter().map(changed).collect(),
         next,
         is_first: after == 0,
     })
@@ -145,7 +124,7 @@ async fn find(operations: &Operations, id: &str) -> Result<ReplayView, Fault> {
     found.ok_or_else(|| Fault::Missing(format!("There is no replay {id}.")))
 }
 
-fn operation(view: &ReplayView, now: Timestamp) -> Operation {
+fn operation(view: ReplayView, now: Timestamp) -> Operation {
     let parts = [
         ("done", view.completed),
         ("going", view.unfinished()),
@@ -154,38 +133,19 @@ fn operation(view: &ReplayView, now: Timestamp) -> Operation {
         ("refused", view.refused),
     ];
     Operation {
-        id: view.operation_id.clone(),
-        status: view.status.clone(),
         is_open: matches!(view.status.as_str(), "running" | "paused"),
-        is_paused: view.status == "paused",
-        which: view.filter.clone(),
-        operator: view.operator.clone(),
-        reason: view.reason.clone(),
         items: count(i64::from(view.items)),
-        caps: format!("{} a minute, {} unfinished at once", view.per_minute, view.in_flight),
-        executor: view.executor.clone().unwrap_or_else(|| "no process yet".to_owned()),
-        from_scratch: view.from_scratch,
         made: Moment::new(view.created_at, now),
         progress: chart::progress(&parts, view.items),
+        view,
     }
 }
 
-fn item(view: &ReplayItem, now: Timestamp) -> Item {
-    Item {
-        position: view.position,
-        job: view.job_id.clone(),
-        status: view.status.clone(),
-        result: view.result.clone().unwrap_or_default(),
-        changed: view.changed_at.map(|at| Moment::new(at, now)),
-    }
-}
-
-/// `GET /console/replays/{id}/{change}`.
 pub(super) async fn ask(
     visitor: Visitor,
-    State(console): State<Console>,
+    console: Console,
     Path((id, change)): Path<(String, String)>,
-) -> Result<Response, Fault> {
+) -> Asked {
     let shard = console.of_replay(&id).await?;
     let view = in_time(&shard, find(&shard, &id)).await?;
     let (_, button, sentence) = course(&change)?;
@@ -195,16 +155,14 @@ pub(super) async fn ask(
         button,
         back: format!("/console/replays/{}", view.operation_id),
         ..Confirm::new(visitor, "replays", format!("{button} this replay?"))
-    }
-    .page())
+    })
 }
 
-/// `POST /console/replays/{id}/{change}`.
 pub(super) async fn change(
-    State(console): State<Console>,
+    console: Console,
     Path((id, change)): Path<(String, String)>,
     acting: Acting,
-) -> Result<Redirect, Undone> {
+) -> Acted {
     let (what, _, _) = course(&change)?;
     let word = match what {
         ReplayChange::Pause => "paused",

@@ -1,24 +1,16 @@
 //! What an operator orders of all waiting jobs that a filter finds: that they run now.
 
-use axum::{
-    extract::State,
-    response::{Redirect, Response},
-};
+use axum::response::{IntoResponse, Redirect};
 use job::{JobId, Timestamp};
 use ledger::OperatorAction;
 use operations::{JobFilter, Operations, OrderOfMany};
 
 use super::{
-    Console,
-    auth::Acting,
-    confirm::Confirm,
-    error::{Fault, Undone},
-    extract::Query,
+    Acted, Acting, Confirm, Console, Fault, Frame, Query, Shown, Visitor, count,
     filter_form::FilterForm,
     outcome::{Done, Order, Outcome},
-    page::{Frame, nothing},
-    visitor::Visitor,
-    words::{Sentence, count},
+    page::nothing,
+    words::Sentence,
 };
 use crate::{
     commands::jobs::order_id,
@@ -28,12 +20,7 @@ use crate::{
 /// Waiting jobs that one form makes due; what is left is found by the next.
 const AT_ONCE: i64 = 1_000;
 
-/// `GET /console/run-now`.
-pub(super) async fn ask(
-    visitor: Visitor,
-    State(console): State<Console>,
-    Query(form): Query<FilterForm>,
-) -> Result<Response, Fault> {
+pub(super) async fn ask(visitor: Visitor, console: Console, Query(form): Query<FilterForm>) -> Shown {
     let reached = console.reached(form.user().as_ref()).await?;
     let filter = queued(&form, reached.now)?;
     let form = form.fixed(&filter);
@@ -75,11 +62,11 @@ pub(super) async fn ask(
         back: format!("/console/jobs?{}", form.query()),
         ..Confirm::new(visitor, "jobs", title)
     }
-    .page())
+    .into_response())
 }
 
 /// `POST /console/run-now`, in every shard.
-pub(super) async fn act(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
+pub(super) async fn act(console: Console, acting: Acting) -> Acted {
     let action = acting.action()?;
     let form = FilterForm::of(acting.fields());
     let (user, now) = (form.user(), console.reached(form.user().as_ref()).await?.now);

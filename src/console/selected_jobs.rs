@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use axum::{
-    extract::{RawQuery, State},
-    response::{Redirect, Response},
-};
+use axum::{extract::RawQuery, response::Redirect};
 use futures::future::join_all;
 use job::{JobId, Refusal};
 use ledger::{Answer, Operation, OperatorAction};
@@ -13,14 +10,8 @@ use operations::Operations;
 use serde::Deserialize;
 
 use super::{
-    Console,
-    auth::Acting,
-    confirm::Confirm,
-    error::{Fault, Undone},
-    extract::Query,
-    page::{Frame, Message, render},
-    visitor::Visitor,
-    words::query,
+    Acted, Acting, Asked, Confirm, Console, Fault, Frame, Query, Shown, Undone, Visitor, page::Message,
+    query, render,
 };
 use crate::commands::jobs::words;
 
@@ -47,7 +38,7 @@ impl Act {
 }
 
 /// `GET /console/jobs/selected`: the confirmation.
-pub(super) async fn ask(visitor: Visitor, RawQuery(query): RawQuery) -> Result<Response, Fault> {
+pub(super) async fn ask(visitor: Visitor, RawQuery(query): RawQuery) -> Asked {
     let (mut jobs, mut act) = (Vec::new(), None);
     for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
         match &*name {
@@ -83,12 +74,11 @@ pub(super) async fn ask(visitor: Visitor, RawQuery(query): RawQuery) -> Result<R
         button,
         back: "/console/jobs?status=dead_letter".to_owned(),
         ..Confirm::new(visitor, "jobs", title)
-    }
-    .page())
+    })
 }
 
 /// `POST /console/jobs/selected`, in all shards at once. A transaction per job; a refusal of one does not stop the others.
-pub(super) async fn act(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
+pub(super) async fn act(console: Console, acting: Acting) -> Acted {
     let action = acting.action()?;
     let act = acting.field("act").and_then(Act::from_name);
     let act = act.ok_or_else(|| Fault::Unreadable("The form does not say what to do.".to_owned()))?;
@@ -187,7 +177,7 @@ pub(super) struct Address {
 }
 
 /// `GET /console/jobs/selected/outcome`: what came of the form. Loading it again orders nothing.
-pub(super) async fn show(visitor: Visitor, Query(address): Query<Address>) -> Result<Response, Fault> {
+pub(super) async fn show(visitor: Visitor, Query(address): Query<Address>) -> Shown {
     let unreadable = || Fault::Unreadable("The address does not say what was done.".to_owned());
     let did = match Act::from_name(&address.act).ok_or_else(unreadable)? {
         Act::Replay => "replayed",

@@ -1,21 +1,14 @@
 //! Live conversations: whose, in which process, how many segments, and when each is processed. Never words.
 
 use askama::Template;
-use axum::{extract::State, response::Response};
 use job::Timestamp;
 use operations::{ModelServers, Operations, ServerKind};
 use store::LiveView;
 
 use super::{
-    Console,
-    error::Fault,
-    extract::Query,
-    live::live_page,
+    Console, Fault, Frame, Moment, Query, Shown, Visitor, live_page,
     overview::{Server, server},
-    page::Frame,
     shards::user,
-    visitor::Visitor,
-    words::Moment,
 };
 use crate::{lists, model_servers, over_shards::each};
 
@@ -41,11 +34,8 @@ pub(super) struct Page {
 }
 
 struct Line {
-    conversation: String,
-    user: String,
-    process: Option<String>,
+    view: LiveView,
     connected: Moment,
-    segments: i64,
     active: Moment,
     ends: Moment,
 }
@@ -53,30 +43,21 @@ struct Line {
 impl Line {
     fn new(view: LiveView, now: Timestamp) -> Self {
         Self {
-            conversation: view.conversation_id,
-            user: view.user_id,
-            process: view.live_process,
             connected: Moment::new(view.live_since, now),
-            segments: view.segments,
             active: Moment::new(view.last_activity_at, now),
             ends: Moment::new(view.process_after, now),
+            view,
         }
     }
 }
 
-/// `GET /console/sessions`.
-pub(super) async fn list(
-    visitor: Visitor,
-    State(console): State<Console>,
-    Query(of): Query<Of>,
-) -> Result<Response, Fault> {
+pub(super) async fn list(visitor: Visitor, console: Console, Query(of): Query<Of>) -> Shown {
     let frame = Frame::of(visitor, "sessions", "Live audio").live();
     console.show(frame, |frame| page(&console, frame, of)).await
 }
 
 live_page!(Page);
 
-/// The page as it is now.
 async fn page(console: &Console, frame: Frame, of: Of) -> Result<Page, Fault> {
     let user = user(&of.user);
     let reached = console.reached(user.as_ref()).await?;

@@ -5,7 +5,7 @@ use job::{JobId, Timestamp};
 use operations::Operations;
 use records::UserId;
 
-use super::{Console, error::Fault};
+use super::{Console, Fault};
 use crate::over_shards::{Absence, Absent, ShardError, each, numbers};
 
 /// Shards that answer: what a list is made of, and a form changes.

@@ -2,25 +2,17 @@
 
 use std::time::Duration;
 
-use axum::{
-    extract::State,
-    response::{Redirect, Response},
-};
+use axum::response::{IntoResponse, Redirect};
 use operations::{Operations, ReplayOrder, ReplayPreview};
 use rand::RngExt;
 use uuid::Uuid;
 
 use super::{
-    Console,
-    auth::Acting,
-    confirm::Confirm,
-    error::{Fault, Undone},
-    extract::Query,
+    Acted, Acting, Confirm, Console, Fault, Frame, Query, Shown, Visitor, count,
     filter_form::FilterForm,
     outcome::{Done, Order, Outcome},
-    page::{Frame, nothing},
-    visitor::Visitor,
-    words::{Sentence, count},
+    page::nothing,
+    words::Sentence,
 };
 use crate::{
     commands::replays::preflight,
@@ -33,12 +25,7 @@ const CAPS: (i32, i32) = (600, 16);
 /// A long list is counted, or frozen, within the minute that the ledger gives it; longer than this, the database is not there.
 const PATIENCE: Duration = Duration::from_secs(75);
 
-/// `GET /console/replays/new`.
-pub(super) async fn ask(
-    visitor: Visitor,
-    State(console): State<Console>,
-    Query(form): Query<FilterForm>,
-) -> Result<Response, Fault> {
+pub(super) async fn ask(visitor: Visitor, console: Console, Query(form): Query<FilterForm>) -> Shown {
     let reached = console.reached(form.user().as_ref()).await?;
     let filter = form.filter(reached.now, 0)?;
     let form = form.fixed(&filter);
@@ -88,7 +75,7 @@ pub(super) async fn ask(
         counts: counts(&preview).into_iter().chain(in_each(&looks.of)).collect(),
         ..Confirm::new(visitor, "replays", format!("Replay {letters} of {people}?"))
     }
-    .page())
+    .into_response())
 }
 
 fn several(number: i64, one: &str, many: &str) -> String {
@@ -113,7 +100,7 @@ fn in_each(looks: &[(Operations, ReplayPreview)]) -> Vec<(String, String)> {
 }
 
 /// `POST /console/replays`: one replay in each shard in which something is found.
-pub(super) async fn start(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
+pub(super) async fn start(console: Console, acting: Acting) -> Acted {
     let action = acting.action()?;
     let form = FilterForm::of(acting.fields());
     let id = acting.field("id").and_then(|id| Uuid::parse_str(id).ok());

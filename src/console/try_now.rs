@@ -1,21 +1,12 @@
 //! Deliveries that need not wait for their next try: one, or all of an endpoint that is back.
 
-use axum::{
-    extract::State,
-    response::{Redirect, Response},
-};
+use axum::response::Redirect;
 use operations::TriedNow;
 use records::UserId;
 
 use super::{
-    Console,
-    auth::Acting,
-    confirm::Confirm,
-    error::{Fault, Undone},
-    extract::Query,
-    visitor::Visitor,
+    Acted, Acting, Confirm, Console, Fault, Query, Visitor, query,
     webhooks::{Which, missing},
-    words::query,
 };
 use crate::commands::webhooks::words;
 
@@ -27,8 +18,7 @@ fn page(which: &Which, done: &str) -> String {
     format!("/console/webhooks/{page}?{query}")
 }
 
-/// `GET /console/webhooks/try-now`.
-pub(super) async fn ask(visitor: Visitor, Query(which): Query<Which>) -> Response {
+pub(super) async fn ask(visitor: Visitor, Query(which): Query<Which>) -> Confirm {
     let (title, subject) = match which.delivery.as_str() {
         "" => ("Try all that wait for this endpoint?", &which.endpoint),
         _ => ("Try this delivery now?", &which.delivery),
@@ -45,11 +35,10 @@ pub(super) async fn ask(visitor: Visitor, Query(which): Query<Which>) -> Respons
         back: page(&which, ""),
         ..Confirm::new(visitor, "webhooks", title)
     }
-    .page()
 }
 
 /// `POST /console/webhooks/try-now`. Batch by batch, so that no rows are locked for long.
-pub(super) async fn act(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
+pub(super) async fn act(console: Console, acting: Acting) -> Acted {
     let field = |name| acting.field(name).unwrap_or_default().to_owned();
     let which = Which {
         user: field("user"),

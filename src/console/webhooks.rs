@@ -1,27 +1,15 @@
 //! Webhooks: whose endpoint is in trouble, what was given up, and another try.
 
 use askama::Template;
-use axum::{
-    extract::State,
-    response::{Redirect, Response},
-};
+use axum::response::Redirect;
 use job::Timestamp;
 use operations::{Enabled, EndpointView, GivenUp};
 use records::UserId;
 use serde::Deserialize;
 
 use super::{
-    Console,
-    auth::Acting,
-    confirm::Confirm,
-    error::{Fault, Undone},
-    extract::Query,
-    live::live_page,
-    page::Frame,
-    paging::read_place,
-    shards::user,
-    visitor::Visitor,
-    words::{Moment, query},
+    Acted, Acting, Confirm, Console, Fault, Frame, Moment, Query, Shown, Visitor, extract::read_place,
+    live_page, query, shards::user,
 };
 use crate::{
     commands::{paging::cursor, times::age, webhooks::try_seconds},
@@ -76,16 +64,13 @@ pub(super) struct Page {
 }
 
 pub(super) struct Endpoint {
-    pub(super) user: String,
-    pub(super) id: String,
+    pub(super) view: EndpointView,
     pub(super) query: String,
-    pub(super) host: String,
     pub(super) state: &'static str,
     pub(super) words: String,
     pub(super) can_enable: bool,
     /// Deliveries wait for their next try, and need not.
     pub(super) can_try: bool,
-    pub(super) failures: i32,
     pub(super) since: Option<Moment>,
     /// Its breaker lets nothing through until then.
     pub(super) breaker: Option<Moment>,
@@ -96,22 +81,13 @@ pub(super) struct Endpoint {
 }
 
 struct Lost {
-    user: String,
-    endpoint: String,
+    view: GivenUp,
     query: String,
-    delivery: String,
-    event: String,
-    tries: i32,
     answer: String,
     at: Moment,
 }
 
-/// `GET /console/webhooks`.
-pub(super) async fn list(
-    visitor: Visitor,
-    State(console): State<Console>,
-    Query(which): Query<Which>,
-) -> Result<Response, Fault> {
+pub(super) async fn list(visitor: Visitor, console: Console, Query(which): Query<Which>) -> Shown {
     let frame = Frame::of(visitor, "webhooks", "Webhooks").live();
     let frame = frame.after(which.done.as_deref());
     console.show(frame, |frame| page(&console, frame, which)).await
@@ -119,7 +95,6 @@ pub(super) async fn list(
 
 live_page!(Page);
 
-/// The page as it is now.
 async fn page(console: &Console, frame: Frame, which: Which) -> Result<Page, Fault> {
     let user = user(&which.user);
     let reached = console.reached(user.as_ref()).await?;
@@ -134,15 +109,15 @@ async fn page(console: &Console, frame: Frame, which: Which) -> Result<Page, Fau
     Ok(Page {
         frame,
         without: reached.without(&[views.away, lost.away].concat()),
-        endpoints: views.rows.iter().map(|view| endpoint(view, now)).collect(),
-        given_up: lost.rows.iter().map(|view| given_up(view, now)).collect(),
+        endpoints: views.rows.into_iter().map(|view| endpoint(view, now)).collect(),
+        given_up: lost.rows.into_iter().map(|view| given_up(view, now)).collect(),
         next,
         which,
     })
 }
 
 /// An endpoint as it is seen at `now`.
-pub(super) fn endpoint(view: &EndpointView, now: Timestamp) -> Endpoint {
+pub(super) fn endpoint(view: EndpointView, now: Timestamp) -> Endpoint {
     let (state, words) = match (&view.disabled_reason, view.failing_since) {
         (Some(reason), _) => ("dead_letter", format!("disabled: {reason}")),
         (None, Some(_)) => ("blocked_byok", "failing".to_owned()),
@@ -151,35 +126,28 @@ pub(super) fn endpoint(view: &EndpointView, now: Timestamp) -> Endpoint {
     };
     Endpoint {
         query: query(&[("user", &view.user_id), ("endpoint", &view.endpoint_id)]),
-        user: view.user_id.clone(),
-        id: view.endpoint_id.clone(),
-        host: view.host.clone(),
         state,
         words,
         can_try: view.enabled && view.waiting > 0,
         can_enable: !view.enabled && view.disabled_reason.as_deref() != Some("by_owner"),
-        failures: view.consecutive_failures,
         since: view.failing_since.map(|at| Moment::new(at, now)),
         breaker: view.open_until.filter(|until| *until > now).map(|until| Moment::new(until, now)),
         last_success: view.last_success_at.map(|at| Moment::new(at, now)),
         // Counting stops there.
         waiting: if view.waiting >= 1_000 { "1,000 or more".to_owned() } else { view.waiting.to_string() },
         a_try: view.try_ms.map_or("unknown".to_owned(), try_seconds),
+        view,
     }
 }
 
-fn given_up(view: &GivenUp, now: Timestamp) -> Lost {
+fn given_up(view: GivenUp, now: Timestamp) -> Lost {
     let named =
         [("user", &*view.user_id), ("endpoint", &*view.endpoint_id), ("delivery", &*view.delivery_id)];
     Lost {
         query: query(&named),
-        delivery: view.delivery_id.clone(),
-        user: view.user_id.clone(),
-        endpoint: view.endpoint_id.clone(),
-        event: view.event.clone(),
-        tries: view.tries,
         answer: answer(view.last_status, view.last_error.as_deref()),
         at: Moment::new(view.finished_at, now),
+        view,
     }
 }
 
@@ -192,8 +160,7 @@ pub(super) fn answer(status: Option<i32>, error: Option<&str>) -> String {
     }
 }
 
-/// `GET /console/webhooks/enable`.
-pub(super) async fn ask_enable(visitor: Visitor, Query(which): Query<Which>) -> Response {
+pub(super) async fn ask_enable(visitor: Visitor, Query(which): Query<Which>) -> Confirm {
     let sentence = "The endpoint receives events again, and what waited for it is due now.";
     Confirm {
         sentences: vec![sentence.to_owned()],
@@ -201,11 +168,9 @@ pub(super) async fn ask_enable(visitor: Visitor, Query(which): Query<Which>) -> 
         action: "/console/webhooks/enable".to_owned(),
         ..about(visitor, &which, "Enable this endpoint?")
     }
-    .page()
 }
 
-/// `GET /console/webhooks/recover`.
-pub(super) async fn ask_recover(visitor: Visitor, Query(which): Query<Which>) -> Response {
+pub(super) async fn ask_recover(visitor: Visitor, Query(which): Query<Which>) -> Confirm {
     let sentence = "Deliveries that were given up, or cancelled when the endpoint said that it is gone, are due again \
                     under their old ids, oldest first; those of a disabled endpoint wait until it is enabled.";
     Confirm {
@@ -215,7 +180,6 @@ pub(super) async fn ask_recover(visitor: Visitor, Query(which): Query<Which>) ->
         age: Some("7d"),
         ..about(visitor, &which, "Recover what this endpoint lost?")
     }
-    .page()
 }
 
 fn about(visitor: Visitor, which: &Which, title: &str) -> Confirm {
@@ -227,8 +191,7 @@ fn about(visitor: Visitor, which: &Which, title: &str) -> Confirm {
     }
 }
 
-/// `POST /console/webhooks/enable`.
-pub(super) async fn enable(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
+pub(super) async fn enable(console: Console, acting: Acting) -> Acted {
     let (user, endpoint) = named(&acting)?;
     let (action, operations) = (acting.action()?, console.of_user(&user));
     match operations.db().in_time(operations.enable_endpoint(&user, endpoint, &action)).await? {
@@ -242,7 +205,7 @@ pub(super) async fn enable(State(console): State<Console>, acting: Acting) -> Re
 }
 
 /// `POST /console/webhooks/recover`. Batch by batch, so that no rows are locked for long.
-pub(super) async fn recover(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
+pub(super) async fn recover(console: Console, acting: Acting) -> Acted {
     let (user, endpoint) = named(&acting)?;
     let (action, operations) = (acting.action()?, console.of_user(&user));
     let back_to = age(acting.field("age").unwrap_or_default());

@@ -13,9 +13,9 @@ use worker::{AudioWebhooks, Metrics};
 
 use super::{App, chance, process_name, receivers::receivers};
 use crate::{
-    audio::Audio,
     config::{Config, Role, Switch},
     lifecycle::Lifecycle,
+    ports::Audio,
     speech::SpeechMeter,
 };
 

@@ -14,7 +14,7 @@ use super::{App, chance};
 use crate::{
     config::{Config, Dispatch, Role},
     lifecycle::Lifecycle,
-    tasks::{Deliveries, Invokers, ReconcilerQueue},
+    ports::{Deliveries, Invokers, ReconcilerQueue},
 };
 
 /// What one process has to do with a task queue.

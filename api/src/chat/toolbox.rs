@@ -8,20 +8,18 @@ use db::TurnLease;
 use futures::{FutureExt, future::BoxFuture};
 use ledger::{ItemChange, Ledger, NewActionItem, NewPersonMemory};
 use records::{ActionItem, ActionItemId, ConversationId, Goal, GoalId, Memory, MemoryId, Timestamp, UserId};
+use serde::Serialize;
 use serde_json::{Value, json};
-use store::{
-    ConversationLine, Found, FoundKind, GoalFilter, GoalRefusal, MemoryFilter, SearchQuery, TaskFilter,
-};
+use store::{ConversationLine, Found, GoalFilter, GoalRefusal, MemoryFilter, SearchQuery, TaskFilter};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::excerpt::transcript;
 use crate::{
-    Categorize, Scope,
-    caller::Caller,
+    AppState, Caller, Categorize, Scope,
     completion::run_to_completion,
     ids::Ids,
     read::in_calendar,
-    shapes::{self, SearchResult, Time, moment},
+    shapes::{self, moment},
     state::{Account, AppState, Searches},
 };
 
@@ -111,11 +109,7 @@ impl UserData {
         };
         let _turn = self.turn().await?;
         let found = self.ledger.store().search(&self.user, &query).await.map_err(broken)?;
-        let results: Vec<SearchResult> = found.iter().map(result).collect();
-        Ok(Output {
-            value: json!({ "results": results }),
-            sources: found.iter().map(source_of_found).collect(),
-        })
+        all("results", &found, shapes::search_result, source_of_found)
     }
 
     /// Waits for the turn of a search of the user's, which runs while it is held.
@@ -180,12 +174,8 @@ impl UserData {
                 "finished_at": moment(line.finished_at),
             })
         };
-        let sources = found.iter().map(|line| {
+        all("conversations", &found, line, |line| {
             source(&line.conversation_id, SourceKind::Conversation, &line.title, line.started_at)
-        });
-        Ok(Output {
-            value: json!({ "conversations": found.iter().map(line).collect::<Value>() }),
-            sources: sources.collect(),
         })
     }
 
@@ -205,10 +195,7 @@ impl UserData {
             None => None,
         };
         let found = self.ledger.store().tasks(&self.user, &filter).await.map_err(broken)?;
-        Ok(Output {
-            value: json!({ "action_items": found.iter().map(shapes::action_item).collect::<Vec<_>>() }),
-            sources: found.iter().map(of_item).collect(),
-        })
+        all("action_items", &found, shapes::action_item, of_item)
     }
 
     async fn create_action_item(&self, arguments: &Value) -> Done {
@@ -260,10 +247,7 @@ impl UserData {
                 self.ledger.store().memories_named(&self.user, &ids).await.map_err(broken)?
             }
         };
-        Ok(Output {
-            value: json!({ "memories": found.iter().map(shapes::memory).collect::<Vec<_>>() }),
-            sources: found.iter().map(of_memory).collect(),
-        })
+        all("memories", &found, shapes::memory, of_memory)
     }
 
     async fn create_memory(&self, arguments: &Value) -> Done {
@@ -284,10 +268,7 @@ impl UserData {
         let include_inactive = arguments.get("include_inactive").and_then(Value::as_bool).unwrap_or(false);
         let filter = GoalFilter { limit: 100, offset: 0, include_inactive };
         let found = self.ledger.store().goals(&self.user, &filter).await.map_err(broken)?;
-        Ok(Output {
-            value: json!({ "goals": found.iter().map(shapes::goal).collect::<Vec<_>>() }),
-            sources: found.iter().map(of_goal).collect(),
-        })
+        all("goals", &found, shapes::goal, of_goal)
     }
 
     async fn set_goal_progress(&self, arguments: &Value) -> Done {
@@ -318,33 +299,15 @@ impl Toolbox for UserData {
     }
 }
 
-/// A result of a search, as tools and `GET P/search` show it.
-pub(crate) fn result(found: &Found) -> SearchResult {
-    let kind = kind_of(found.kind);
-    let is_item = kind == SourceKind::ActionItem;
-    SearchResult {
-        id: found.id.clone(),
-        kind: kind.as_str(),
-        title: found.title.clone(),
-        text: found.text.clone(),
-        created_at: found.at.into(),
-        complete: found.is_complete,
-        completed: is_item.then_some(found.completed),
-        due_at: is_item.then(|| found.due_at.map(Time::from)),
-    }
-}
-
-fn kind_of(kind: FoundKind) -> SourceKind {
-    match kind {
-        FoundKind::Conversation => SourceKind::Conversation,
-        FoundKind::Memory => SourceKind::Memory,
-        FoundKind::ActionItem => SourceKind::ActionItem,
-    }
-}
-
 fn source_of_found(found: &Found) -> Source {
     let title = if found.title.is_empty() { &found.text } else { &found.title };
-    source(&found.id, kind_of(found.kind), title, found.at)
+    source(&found.id, shapes::kind_of(found.kind), title, found.at)
+}
+
+/// A list under its name, with a source for each.
+fn all<T, S: Serialize>(name: &str, found: &[T], shape: fn(&T) -> S, source: fn(&T) -> Source) -> Done {
+    let shapes: Vec<S> = found.iter().map(shape).collect();
+    Ok(Output { value: json!({ name: shapes }), sources: found.iter().map(source).collect() })
 }
 
 fn one_item(item: Option<&ActionItem>) -> Done {

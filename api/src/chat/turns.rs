@@ -16,7 +16,7 @@ use super::{
     journal::{LEASE, TurnRow},
     toolbox::UserData,
 };
-use crate::{Error, UserApps, caller::Caller, error::Code, shapes, state::AppState};
+use crate::{AppState, Caller, Code, Error, UserApps, shapes};
 
 /// Earlier messages that an engine is shown.
 const HISTORY: i64 = 20;

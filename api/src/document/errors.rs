@@ -2,10 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{
-    Scope,
-    error::{Code, example},
-};
+use crate::{Code, Scope, error::example};
 
 fn schema(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })

@@ -11,7 +11,7 @@ mod webhooks;
 use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use crate::{endpoint::Endpoint, routes::GROUPS, shapes};
+use crate::{Endpoint, routes::GROUPS, shapes};
 
 /// The version of the developer interface (spec, "Versioning").
 const VERSION: &str = "1.0.0";

@@ -4,7 +4,10 @@ use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
 use super::{errors, response};
-use crate::endpoint::{Access, Endpoint, Repeats, RequestBody, Takes};
+use crate::{
+    Access, Endpoint,
+    endpoint::{Repeats, RequestBody, Takes},
+};
 
 /// What the ids in paths are.
 const IDS: [(&str, &str); 11] = [

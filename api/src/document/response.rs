@@ -4,7 +4,7 @@ use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
 use super::errors;
-use crate::endpoint::Answer;
+use crate::Answer;
 
 /// Writes an answer under its status; a second refusal of one status adds its example to the first.
 pub(super) fn add(

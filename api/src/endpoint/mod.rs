@@ -106,42 +106,20 @@ pub(crate) struct RequestBody {
     pub(crate) example: Value,
 }
 
+macro_rules! methods {
+    ($($method:ident)+) => {$(
+        pub(crate) fn $method<T: 'static>(
+            path: &'static str,
+            access: impl Into<Access>,
+            handler: impl Handler<T, AppState>,
+        ) -> Self {
+            Self::new(stringify!($method), path, access.into(), $method(handler))
+        }
+    )+};
+}
+
 impl Endpoint {
-    /// GET (and HEAD) of `path`.
-    pub(crate) fn get<T: 'static>(
-        path: &'static str,
-        access: impl Into<Access>,
-        handler: impl Handler<T, AppState>,
-    ) -> Self {
-        Self::new("get", path, access.into(), get(handler))
-    }
-
-    /// POST to `path`.
-    pub(crate) fn post<T: 'static>(
-        path: &'static str,
-        access: impl Into<Access>,
-        handler: impl Handler<T, AppState>,
-    ) -> Self {
-        Self::new("post", path, access.into(), post(handler))
-    }
-
-    /// PATCH of `path`.
-    pub(crate) fn patch<T: 'static>(
-        path: &'static str,
-        access: impl Into<Access>,
-        handler: impl Handler<T, AppState>,
-    ) -> Self {
-        Self::new("patch", path, access.into(), patch(handler))
-    }
-
-    /// DELETE of `path`.
-    pub(crate) fn delete<T: 'static>(
-        path: &'static str,
-        access: impl Into<Access>,
-        handler: impl Handler<T, AppState>,
-    ) -> Self {
-        Self::new("delete", path, access.into(), delete(handler))
-    }
+    methods!(get post patch delete);
 
     fn new(
         method: &'static str,

@@ -20,11 +20,9 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    Error,
-    caller::Caller,
-    error::{Code, Problem},
+    Answered, AppState, Caller, Code, Error, Problem,
     read::{Arrived, whole},
-    state::{AppState, BODY_LIMIT},
+    state::BODY_LIMIT,
 };
 
 /// The header that names a request.
@@ -38,8 +36,7 @@ const LONGEST: usize = 255;
 pub(crate) type Kept =
     Arc<dyn Fn(AppState, UserId, Vec<String>) -> BoxFuture<'static, Result<Value, Error>> + Send + Sync>;
 /// An answer that is not kept.
-pub(crate) type Anew =
-    for<'a> fn(&'a AppState, &'a Caller, &'a [String]) -> BoxFuture<'a, Result<Response, Error>>;
+pub(crate) type Anew = for<'a> fn(&'a AppState, &'a Caller, &'a [String]) -> BoxFuture<'a, Answered>;
 
 /// How a repeat is answered from the ids of what the first request created.
 #[derive(Clone)]
@@ -77,7 +74,7 @@ async fn named(
     (again, resume): (Again, Option<Resume>),
     request: Request,
     next: Next,
-) -> Result<Response, Error> {
+) -> Answered {
     let (mut parts, body) = request.into_parts();
     let caller = Caller::from_request_parts(&mut parts, state).await?;
     let route =
@@ -150,7 +147,7 @@ async fn answer_again(
     key: &RequestKey,
     again: Again,
     repeat: Repeat,
-) -> Result<Response, Error> {
+) -> Answered {
     let mut response = match repeat {
         Repeat::OtherBody => {
             return Err(refused(
@@ -202,17 +199,15 @@ fn without_secrets(bytes: &Bytes) -> Option<String> {
     Some(shape.to_string())
 }
 
-/// The state of a handler that creates: like any other, but what its ledger creates is noted under the request's name.
-pub(crate) struct Creating(pub(crate) AppState);
-
-impl FromRequestParts<AppState> for Creating {
+/// The state as a handler gets it: what its ledger creates is noted under the request's name, where the request has one.
+impl FromRequestParts<Self> for AppState {
     type Rejection = std::convert::Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Self::Rejection> {
+    async fn from_request_parts(parts: &mut Parts, state: &Self) -> Result<Self, Self::Rejection> {
         let mut state = state.clone();
         if let Some(key) = parts.extensions.get::<RequestKey>() {
             state.ledger = state.ledger.under_key(key.clone());
         }
-        Ok(Self(state))
+        Ok(state)
     }
 }

@@ -7,7 +7,7 @@ use axum::{
 };
 
 use super::encoding;
-use crate::state::{Account, AppState};
+use crate::{AppState, state::Account};
 
 /// What compressing an answer takes while the answer is being sent, the connection's buffers included.
 const ENCODER: usize = 384 * 1_024;

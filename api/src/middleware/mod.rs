@@ -13,15 +13,10 @@ use tower_http::compression::{CompressionLayer, DefaultPredicate, Predicate};
 
 pub(crate) use encoding::{AsItIs, takes_gzip};
 pub(crate) use idempotency::{
-    Again, Anew, Creating, HEADER as IDEMPOTENCY_KEY, REPLAYED, Resume, name_in, once, refused,
+    Again, Anew, HEADER as IDEMPOTENCY_KEY, REPLAYED, Resume, name_in, once, refused,
 };
 
-use crate::{
-    Error,
-    completion::run_requests_to_completion,
-    error::Code,
-    state::{AppState, BODY_LIMIT},
-};
+use crate::{AppState, Code, Error, completion::run_requests_to_completion, state::BODY_LIMIT};
 
 /// Puts the middleware before the routes: what every request passes, from the outside in.
 pub(crate) fn before(routes: Router<AppState>, state: AppState) -> Router {

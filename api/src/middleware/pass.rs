@@ -18,9 +18,9 @@ use tracing::{Instrument, Span, field::Empty};
 
 use super::request_id;
 use crate::{
-    Error,
-    error::{Cause, Code, Refusal, detailed, internal},
-    state::{AppState, RateLimitHeaders, Since},
+    AppState, Code, Error,
+    error::{Cause, Refusal, detailed, internal},
+    state::{RateLimitHeaders, Since},
 };
 
 /// Answers of JSON and personal data: not to be sniffed, framed, leaked or kept.

@@ -10,7 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use crate::{Error, error::Code, state::AppState};
+use crate::{AppState, Code, Error};
 
 /// 307, so that a POST stays one; to a path and not a URL, which holds behind any proxy.
 pub(super) async fn fallback(

@@ -15,13 +15,11 @@ use serde_json::{Value, json};
 
 use super::{
     Fields, Object, Report, Take, names,
-    python_json::{self, Unread},
-    unrepresentable::Unrepresentable,
+    python_json::{self, Unread, Unrepresentable},
 };
 use crate::{
-    Error,
-    error::{Code, Problem},
-    state::{Account, AppState, BODY_LIMIT, Refused, Reservation, Since},
+    AppState, Code, Error, Problem,
+    state::{Account, BODY_LIMIT, Refused, Reservation, Since},
 };
 
 /// A body as it came. It is validated only when a handler reads it, because authentication comes first

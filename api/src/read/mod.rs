@@ -21,7 +21,6 @@ mod report;
 mod request_schema;
 mod text;
 mod truth;
-mod unrepresentable;
 
 pub(crate) use body::{Arrived, Body, exact_object, hold_to_parse, object, optional_object, whole};
 pub(crate) use choice::{Choice, CommaSeparated};

@@ -10,8 +10,28 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use self::scan::Scan;
-use super::unrepresentable::Unrepresentable;
 use crate::error::Step;
+
+/// What makes a value unrepresentable; a representable one replaces it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Unrepresentable {
+    /// A number beyond 64-bit floats, or none at all; in its place stands the outermost float.
+    Number,
+    /// A text with half of a surrogate pair; in its place stands U+FFFD.
+    Text,
+    /// Something inside.
+    Inside(HashMap<Step, Unrepresentable>),
+}
+
+impl Unrepresentable {
+    /// The unrepresentable part at a position, relative to this value.
+    pub(crate) fn at(&self, position: &[Step]) -> Option<&Self> {
+        position.iter().try_fold(self, |unrepresentable, step| match unrepresentable {
+            Self::Inside(values) => values.get(step),
+            Self::Number | Self::Text => None,
+        })
+    }
+}
 
 /// Deeper than this Python's parser gives up (measured: between 950 and 990 levels, by what called it).
 const DEEPEST: usize = 980;

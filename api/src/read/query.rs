@@ -2,7 +2,7 @@
 
 use axum::{
     extract::{FromRequestParts, Query as Pairs},
-    http::request::Parts,
+    http::{Uri, request::Parts},
 };
 use serde_json::{Map, Value};
 
@@ -10,7 +10,11 @@ use super::{Fields, Report};
 use crate::Error;
 
 /// The parameters as they came; of one that is sent twice, the last counts. Unknown ones do not matter.
-pub(crate) struct Query(Map<String, Value>);
+pub(crate) struct Query {
+    /// Where they came from: the links of a page lead to its neighbours.
+    pub(crate) uri: Uri,
+    values: Map<String, Value>,
+}
 
 impl<S: Send + Sync> FromRequestParts<S> for Query {
     type Rejection = Error;
@@ -18,16 +22,15 @@ impl<S: Send + Sync> FromRequestParts<S> for Query {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Error> {
         // The parser takes any text: what is not well formed in it, it reads as it stands.
         let pairs = Pairs::<Vec<(String, String)>>::try_from_uri(&parts.uri).map(|Pairs(pairs)| pairs);
-        Ok(Self(
-            pairs.unwrap_or_default().into_iter().map(|(name, text)| (name, Value::String(text))).collect(),
-        ))
+        let values = pairs.unwrap_or_default().into_iter().map(|(name, text)| (name, Value::String(text)));
+        Ok(Self { uri: parts.uri.clone(), values: values.collect() })
     }
 }
 
 /// Reads the parameters.
 pub(crate) fn query<T>(query: &Query, read: impl FnOnce(&mut Fields<'_>) -> Option<T>) -> Result<T, Error> {
     let mut report = Report::of("query");
-    let taken = read(&mut Fields::new(&query.0, &mut report));
+    let taken = read(&mut Fields::new(&query.values, &mut report));
     report.finish(taken).map_err(Error::Invalid)
 }
 
@@ -35,6 +38,7 @@ pub(crate) fn query<T>(query: &Query, read: impl FnOnce(&mut Fields<'_>) -> Opti
 impl Query {
     /// Parameters for the reader's own tests.
     pub(crate) fn sent(pairs: &[(&str, &str)]) -> Self {
-        Self(pairs.iter().map(|(name, text)| ((*name).to_owned(), Value::from(*text))).collect())
+        let values = pairs.iter().map(|(name, text)| ((*name).to_owned(), Value::from(*text)));
+        Self { uri: Uri::default(), values: values.collect() }
     }
 }

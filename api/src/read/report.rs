@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::unrepresentable::Unrepresentable;
-use crate::error::{Problem, Step};
+use super::python_json::Unrepresentable;
+use crate::{Problem, error::Step};
 
 /// How one kind of value is read. `None` means that the report says why.
 pub(crate) trait Take {

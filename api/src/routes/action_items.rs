@@ -1,6 +1,6 @@
 //! `P/action-items`. There is no GET of a single one (spec): the router answers 405 for it.
 
-use axum::{Json, extract::State, http::Uri, response::Response};
+use axum::Json;
 use ledger::{ItemChange, NewActionItem};
 use records::{ActionItem, ActionItemId, ConversationId, UserId};
 use serde_json::{Value, json};
@@ -8,16 +8,13 @@ use store::{DatePage, ItemFilter};
 
 use super::{answer, links, path::Ids};
 use crate::{
-    Error, Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, CURSOR, Endpoint, takes},
-    middleware::Creating,
+    Answer, Answered, AppState, Caller, Endpoint, Error, Reply, Scope,
+    endpoint::CURSOR,
     read::{
         Body, Bool, Fields, ListOf, Named, Note, Object, Page, Query, Text, ZonedMoment, cursor, date_range,
         object, page, query,
     },
-    shapes,
-    state::AppState,
+    shapes, takes,
 };
 
 const KIND: &str = "Action item";
@@ -82,15 +79,10 @@ impl answer::Created for ActionItem {
     }
 }
 
-async fn list(
-    State(state): State<AppState>,
-    caller: Caller,
-    uri: Uri,
-    parameters: Query,
-) -> Result<Response, Error> {
+async fn list(state: AppState, caller: Caller, parameters: Query) -> Answered {
     let (page, filter) = query(&parameters, read_filter)?;
     let items = state.ledger.store().action_items(&caller.user, &filter).await?;
-    Ok(links::answer(&uri, page, &items, shapes::action_item))
+    Ok(links::answer(&parameters.uri, page, &items, shapes::action_item))
 }
 
 const FILTER: &[Note] = &[
@@ -137,17 +129,13 @@ fn read_draft(fields: &mut Fields<'_>) -> Option<Draft> {
     Some(Draft { description: description?, completed, due_at })
 }
 
-async fn create(Creating(state): Creating, caller: Caller, body: Body) -> Reply<shapes::ActionItem> {
+async fn create(state: AppState, caller: Caller, body: Body) -> Reply<shapes::ActionItem> {
     let draft = object(body, read_draft)?;
     let made = store(&state, &caller.user, vec![draft]).await?;
     Ok(Json(shapes::action_item(answer::only(&made)?)))
 }
 
-async fn create_batch(
-    Creating(state): Creating,
-    caller: Caller,
-    body: Body,
-) -> Reply<shapes::CreatedActionItems> {
+async fn create_batch(state: AppState, caller: Caller, body: Body) -> Reply<shapes::CreatedActionItems> {
     let drafts = object(body, read_batch)?;
     let made = store(&state, &caller.user, drafts).await?;
     Ok(Json(shapes::created_action_items(&made)))
@@ -183,7 +171,7 @@ async fn store(state: &AppState, user: &UserId, drafts: Vec<Draft>) -> Result<Ve
 }
 
 async fn change(
-    State(state): State<AppState>,
+    state: AppState,
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
@@ -209,7 +197,7 @@ fn read_change(fields: &mut Fields<'_>) -> Option<ItemChange> {
     Some(change)
 }
 
-async fn delete(State(state): State<AppState>, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
+async fn delete(state: AppState, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
     let deleted = state.ledger.delete_action_item(&caller.user, &ActionItemId::new(id)).await?;
     answer::deleted(deleted, KIND)
 }

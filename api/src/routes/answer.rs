@@ -5,9 +5,8 @@ use records::UserId;
 use serde_json::Value;
 
 use crate::{
-    Error, Reply,
+    AppState, Error, Reply,
     shapes::{SUCCESS, Success},
-    state::AppState,
 };
 
 /// What is created alone and several at once: a repeated create answers with its present state.
@@ -51,9 +50,6 @@ pub(super) async fn batch_again<R: Created>(
 pub(super) type Deleted = Reply<Success>;
 
 /// To a DELETE: success, or that there is nothing of that `kind` to be deleted.
-///
-/// # Errors
-/// [`Error::NotFound`].
 pub(super) fn deleted(was_there: bool, kind: &'static str) -> Deleted {
     match was_there {
         true => Ok(Json(SUCCESS)),

@@ -5,7 +5,7 @@ use store::{AppFields, AppVisibility, McpToken};
 
 use crate::{
     read::{Choice, Fields, Named, Note, Text},
-    shapes::words::{self, Words},
+    shapes::{Words, words},
 };
 
 /// What a PATCH may change.

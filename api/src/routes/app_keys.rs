@@ -1,6 +1,6 @@
 //! `/v1/apps/{app_id}/keys`: what an app writes to its users with.
 
-use axum::{Json, extract::State, http::StatusCode};
+use axum::{Json, http::StatusCode};
 use records::UserId;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
@@ -8,15 +8,10 @@ use store::{AppKeyRefusal, NewAppKey};
 
 use super::{answer, apps, path::Ids};
 use crate::{
-    Error, Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, takes},
-    error::Code,
+    Answer, AppState, Caller, Code, Endpoint, Error, Reply, Scope,
     keys::generate_app_key,
-    middleware::Creating,
     read::{Body, Fields, Text, optional_object},
-    shapes,
-    state::AppState,
+    shapes, takes,
 };
 
 const KIND: &str = "Key";
@@ -65,18 +60,14 @@ async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value,
     Ok(json!(shapes::app_key(found)))
 }
 
-async fn list(
-    State(state): State<AppState>,
-    caller: Caller,
-    Ids(id): Ids<String>,
-) -> Reply<Vec<shapes::AppKey>> {
+async fn list(state: AppState, caller: Caller, Ids(id): Ids<String>) -> Reply<Vec<shapes::AppKey>> {
     let app = apps::owned(&state, &caller.user, &id).await?;
     let keys = state.ledger.store().app_keys(&caller.user, &app.id).await?;
     Ok(Json(keys.iter().map(shapes::app_key).collect()))
 }
 
 async fn create(
-    Creating(state): Creating,
+    state: AppState,
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
@@ -95,11 +86,11 @@ async fn create(
         AppKeyRefusal::NoSuchApp => Error::NotFound(apps::KIND),
         AppKeyRefusal::TooMany => Error::Refused(Code::TooManyAppKeys),
     })?;
-    Ok(Json(shapes::created_app_key(&stored, made.plaintext.expose_secret())))
+    Ok(Json(shapes::created_app_key(shapes::app_key(&stored), made.plaintext.expose_secret())))
 }
 
 async fn revoke(
-    State(state): State<AppState>,
+    state: AppState,
     caller: Caller,
     Ids((id, key)): Ids<(String, String)>,
 ) -> Result<StatusCode, Error> {

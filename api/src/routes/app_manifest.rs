@@ -4,7 +4,7 @@ use records::UserId;
 use secrecy::SecretString;
 use store::{AppFields, KeptManifest};
 
-use crate::{Error, app_servers::offered, error::Problem, state::AppState};
+use crate::{AppState, Error, Problem, app_servers::offered};
 
 /// What a save was asked with: where its problems are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,7 +27,6 @@ use crate::{
     caller::Caller,
     endpoint::{Answer, Endpoint, takes},
     error::{Code, Problem},
-    middleware::Creating,
     read::{Body, Bool, Fields, Note, Page, Query, Text, object, page, query},
     shapes,
     state::{AppState, Wait},
@@ -186,7 +185,7 @@ async fn one(
 }
 
 /// POST: a new app. Its manifest is fetched and checked before anything is stored; `secret` is shown this once.
-async fn create(Creating(state): Creating, caller: Caller, body: Body) -> Reply<shapes::CreatedApp> {
+async fn create(state: AppState, caller: Caller, body: Body) -> Reply<shapes::CreatedApp> {
     let fields = object(body, |fields| read_new(fields, |url| (state.check_url)(url)))?;
     may_be_made(&state, fields.visibility)?;
     let token = match &fields.mcp_token {

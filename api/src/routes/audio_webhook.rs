@@ -1,19 +1,15 @@
 //! `/v1/users/developer/webhook/audio_bytes`: where raw audio of live sessions is posted.
 
-use axum::{Json, extract::State};
+use axum::Json;
 use outbox::NewAudioWebhook;
 use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::webhooks::{new_secret, refuse_bad_url};
 use crate::{
-    Error, Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, takes},
-    error::Code,
+    Answer, AppState, Caller, Code, Endpoint, Error, Reply, Scope,
     read::{Body, Bool, Fields, Int, Note, Text, object},
-    shapes,
-    state::AppState,
+    shapes, takes,
 };
 
 const KIND: &str = "Audio webhook";
@@ -63,11 +59,7 @@ enum Asked {
     Disable,
 }
 
-async fn set(
-    State(state): State<AppState>,
-    caller: Caller,
-    body: Body,
-) -> Reply<shapes::ChangedAudioWebhook> {
+async fn set(state: AppState, caller: Caller, body: Body) -> Reply<shapes::ChangedAudioWebhook> {
     let asked = object(body, |fields| read(fields, |url| (state.check_url)(url)))?;
     let Asked::Set { url, seconds, replace_secret } = asked else {
         return switched(&state, &caller, false).await;
@@ -81,16 +73,16 @@ async fn set(
     Ok(Json(shapes::changed_audio_webhook(&set, secret)))
 }
 
-async fn one(State(state): State<AppState>, caller: Caller) -> Reply<shapes::AudioWebhook> {
+async fn one(state: AppState, caller: Caller) -> Reply<shapes::AudioWebhook> {
     let found = state.ledger.outbox().audio_webhook(&caller.user).await?.ok_or(Error::NotFound(KIND))?;
     Ok(Json(shapes::audio_webhook(&found)))
 }
 
-async fn enable(State(state): State<AppState>, caller: Caller) -> Reply<shapes::ChangedAudioWebhook> {
+async fn enable(state: AppState, caller: Caller) -> Reply<shapes::ChangedAudioWebhook> {
     switched(&state, &caller, true).await
 }
 
-async fn disable(State(state): State<AppState>, caller: Caller) -> Reply<shapes::ChangedAudioWebhook> {
+async fn disable(state: AppState, caller: Caller) -> Reply<shapes::ChangedAudioWebhook> {
     switched(&state, &caller, false).await
 }
 

@@ -8,12 +8,7 @@ use ledger::{CreateOutcome, Ledger, NewConversation, WithKeys};
 use records::{ConversationId, Status, UserId};
 use secrecy::SecretString;
 
-use crate::{
-    ByokPermit, Error,
-    error::{Code, Problem},
-    keyed::admitted,
-    state::AppState,
-};
+use crate::{AppState, ByokPermit, Code, Error, Problem, keyed::admitted};
 
 const NAME: &str = "x-byok-openai";
 const OPENAI: HeaderName = HeaderName::from_static(NAME);
@@ -92,9 +87,6 @@ pub(super) async fn create(
 
 /// Hands the key that a repeat under a name brings to the job of what the first request made, which may wait for it. Answers are
 /// given again without asking a handler; keys must not be lost with it.
-///
-/// # Errors
-/// As [`key_of`], and [`Code::ByokRunsFull`].
 pub(super) fn resume<'a>(
     state: &'a AppState,
     user: &'a UserId,

@@ -1,30 +1,21 @@
 //! `P/conversations`: reading, changing, deleting.
 
-use axum::{
-    Json,
-    extract::State,
-    http::{HeaderMap, Uri},
-    response::{IntoResponse, Response},
-};
+use axum::{Json, http::HeaderMap, response::IntoResponse};
 use records::{Category, ConversationId, FolderId, UserId};
 use serde_json::json;
 use store::{ConversationChange, ConversationFilter, ConversationView, DatePage, StatusFilter};
 
 use super::{answer, links, path::Ids, tagged};
 use crate::{
-    Error, Scope,
-    caller::Caller,
-    endpoint::{Answer, CURSOR, Endpoint, takes},
-    error::Code,
+    Answer, Answered, AppState, Caller, Code, Endpoint, Error, Scope,
+    endpoint::CURSOR,
     read::{
         Body, Bool, Choice, CommaSeparated, Fields, Named, Note, Page, Query, Text, cursor, date_range,
         object, page, query,
     },
-    shapes::{
-        self,
-        words::{self, Words},
-    },
-    state::{AppState, Refused},
+    shapes::{self, Words, words},
+    state::Refused,
+    takes,
 };
 
 pub(super) const KIND: &str = "Conversation";
@@ -67,20 +58,15 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-async fn list(
-    State(state): State<AppState>,
-    caller: Caller,
-    uri: Uri,
-    parameters: Query,
-) -> Result<Response, Error> {
+async fn list(state: AppState, caller: Caller, parameters: Query) -> Answered {
     let (page, filter) = query(&parameters, read_filter)?;
     let reserve = |bytes| caller.account.hold_for_answer(bytes);
     let views =
         state.ledger.store().conversations_within(&caller.user, &filter, reserve).await?.map_err(too_long)?;
     let shape = |view| shapes::conversation(view, filter.with_transcript);
     match filter.with_transcript {
-        true => links::answer_within(&caller.account, &uri, page, &views, shape),
-        false => Ok(links::answer(&uri, page, &views, shape)),
+        true => links::answer_within(&caller.account, &parameters.uri, page, &views, shape),
+        false => Ok(links::answer(&parameters.uri, page, &views, shape)),
     }
 }
 
@@ -142,12 +128,12 @@ fn read_depth(fields: &mut Fields<'_>) -> Option<(bool, bool)> {
 }
 
 async fn one(
-    State(state): State<AppState>,
+    state: AppState,
     caller: Caller,
     Ids(id): Ids<String>,
     parameters: Query,
     asked: HeaderMap,
-) -> Result<Response, Error> {
+) -> Answered {
     let (with_transcript, with_photos) = query(&parameters, read_depth)?;
     let id = ConversationId::new(id);
     if with_photos {
@@ -168,12 +154,7 @@ async fn one(
     Ok(tagged::answer_json(&asked, caller.account.json(&shapes::conversation(&view, true))?))
 }
 
-async fn change(
-    State(state): State<AppState>,
-    caller: Caller,
-    Ids(id): Ids<String>,
-    body: Body,
-) -> Result<Response, Error> {
+async fn change(state: AppState, caller: Caller, Ids(id): Ids<String>, body: Body) -> Answered {
     let change = object(body, read_change)?;
     let id = ConversationId::new(id);
     if let Some(Some(folder)) = &change.folder_id
@@ -206,7 +187,7 @@ fn read_change(fields: &mut Fields<'_>) -> Option<ConversationChange> {
     Some(change)
 }
 
-async fn delete(State(state): State<AppState>, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
+async fn delete(state: AppState, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
     let deleted = state.ledger.delete_conversation(&caller.user, &ConversationId::new(id)).await?;
     answer::deleted(deleted, KIND)
 }

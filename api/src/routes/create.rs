@@ -8,17 +8,18 @@ use records::{ConversationId, Geolocation, Source, Timestamp, UserId};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::{answer, byok, geolocation::geolocation_field, location, segments, waiting};
+use super::{
+    answer, byok,
+    location::{self, geolocation_field},
+    segments, waiting,
+};
 use crate::{
-    Error, Reply, Scope, Settings,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, takes},
-    error::Code,
+    Answer, AppState, Caller, Code, Endpoint, Error, Reply, Scope, Settings,
     ids::of_client_session,
-    middleware::Creating,
     read::{Body, Bool, Choice, Fields, Moment, Note, Text, in_calendar, named, object},
     shapes::{self, CreatedConversation, words::sources},
-    state::{AppState, Wait},
+    state::Wait,
+    takes,
 };
 
 const WAITS: &str = "Answers when it is processed, or, when that takes longer than a while (25 seconds unless configured), \
@@ -78,7 +79,7 @@ async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value,
 }
 
 async fn from_text(
-    Creating(state): Creating,
+    state: AppState,
     caller: Caller,
     headers: HeaderMap,
     body: Body,
@@ -91,7 +92,7 @@ async fn from_text(
 
 /// POST from diarized segments; a repeat of a `client_session_id` names the same conversation.
 async fn from_segments(
-    Creating(state): Creating,
+    state: AppState,
     caller: Caller,
     headers: HeaderMap,
     body: Body,

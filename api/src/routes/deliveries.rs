@@ -1,23 +1,17 @@
 //! `P/webhooks/{id}/…`: what was delivered, what failed, and redelivery.
 
-use axum::{Json, extract::State, http::Uri, response::Response};
+use axum::Json;
 use outbox::{DeliveryPage, Redelivery, TestRefusal};
 use records::UserId;
 use serde_json::{Value, json};
 
 use super::{answer, links, path::Ids, webhooks::KIND};
 use crate::{
-    Error, Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, CURSOR, Endpoint, takes},
-    error::{Code, Problem},
-    middleware::Creating,
+    Answer, Answered, AppState, Caller, Code, Endpoint, Error, Problem, Reply, Scope,
+    endpoint::CURSOR,
     read::{Body, Choice, Fields, Instant, Moment, Page, Query, cursor, object, page, query},
-    shapes::{
-        self,
-        words::{self, Words},
-    },
-    state::AppState,
+    shapes::{self, Words, words},
+    takes,
 };
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
@@ -77,11 +71,7 @@ async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value,
     Ok(json!(tested(&state, &user, endpoint, delivery).await?))
 }
 
-async fn test(
-    Creating(state): Creating,
-    caller: Caller,
-    Ids(endpoint): Ids<String>,
-) -> Reply<shapes::Delivery> {
+async fn test(state: AppState, caller: Caller, Ids(endpoint): Ids<String>) -> Reply<shapes::Delivery> {
     let delivery_id = state.ids.fresh().to_string();
     tested(&state, &caller.user, &endpoint, &delivery_id).await.map(Json)
 }
@@ -101,17 +91,11 @@ async fn tested(
     Ok(shapes::delivery(&written))
 }
 
-async fn list(
-    State(state): State<AppState>,
-    caller: Caller,
-    Ids(endpoint): Ids<String>,
-    uri: Uri,
-    parameters: Query,
-) -> Result<Response, Error> {
+async fn list(state: AppState, caller: Caller, Ids(endpoint): Ids<String>, parameters: Query) -> Answered {
     let (page, filter) = query(&parameters, read_page)?;
     must_exist(&state, &caller.user, &endpoint).await?;
     let rows = state.ledger.outbox().deliveries(&caller.user, &endpoint, &filter).await?;
-    Ok(links::answer(&uri, page, &rows, shapes::delivery))
+    Ok(links::answer(&parameters.uri, page, &rows, shapes::delivery))
 }
 
 fn read_page(fields: &mut Fields<'_>) -> Option<(Page, DeliveryPage)> {
@@ -128,7 +112,7 @@ fn read_page(fields: &mut Fields<'_>) -> Option<(Page, DeliveryPage)> {
 const STATUSES: [&str; 5] = ["pending", "sending", "delivered", "exhausted", "cancelled"];
 
 async fn redeliver(
-    State(state): State<AppState>,
+    state: AppState,
     caller: Caller,
     Ids((endpoint, delivery)): Ids<(String, String)>,
 ) -> Reply<shapes::Delivery> {
@@ -143,7 +127,7 @@ async fn redeliver(
 }
 
 async fn recover(
-    State(state): State<AppState>,
+    state: AppState,
     caller: Caller,
     Ids(endpoint): Ids<String>,
     body: Body,
@@ -155,7 +139,7 @@ async fn recover(
         return Err(Error::Invalid(vec![Problem::rule(loc, "since must not be in the future")]));
     }
     let recovered = state.ledger.outbox().recover(&caller.user, &endpoint, since.at).await?;
-    Ok(Json(shapes::Recovered { recovered: recovered.ok_or(Error::NotFound(KIND))? }))
+    Ok(Json(shapes::recovered(recovered.ok_or(Error::NotFound(KIND))?)))
 }
 
 fn read_since(fields: &mut Fields<'_>) -> Option<Instant> {

@@ -19,9 +19,7 @@ use super::{
     tagged::{fingerprint, is_current},
 };
 use crate::{
-    Settings,
-    endpoint::{Access, Endpoint},
-    live,
+    Access, Endpoint, Settings, live,
     middleware::{AsItIs, takes_gzip},
 };
 

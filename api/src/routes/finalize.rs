@@ -3,7 +3,6 @@
 use axum::{
     Json,
     body::Bytes,
-    extract::State,
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -22,15 +21,12 @@ use super::{
     tagged,
 };
 use crate::{
-    Error, Scope,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, takes},
-    error::{Code, Problem},
+    Answer, Answered, AppState, Caller, Code, Endpoint, Error, Problem, Scope,
     keyed::admitted,
-    middleware::Creating,
     read::{Body, Fields, Int, ListOf, Moment, Named, Note, Object, Take, Text, optional_object},
     shapes,
-    state::{Account, AppState},
+    state::Account,
+    takes,
 };
 
 /// Seconds between two polls of a job that runs or will soon.
@@ -84,12 +80,12 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 }
 
 pub(super) async fn admit(
-    Creating(state): Creating,
+    state: AppState,
     caller: Caller,
     Ids(id): Ids<String>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Error> {
+) -> Answered {
     if !state.settings.finalize_enabled {
         return Err(Error::Refused(Code::FinalizationUnavailable));
     }
@@ -106,7 +102,7 @@ pub(super) async fn finalize(
     id: &ConversationId,
     context: Option<Value>,
     key: Option<SecretString>,
-) -> Result<Response, Error> {
+) -> Answered {
     let user = &caller.user;
     caller.account.has_room()?;
     let finalized = match key {
@@ -168,14 +164,14 @@ pub(super) fn shown_again<'a>(
     state: &'a AppState,
     caller: &'a Caller,
     ids: &'a [String],
-) -> BoxFuture<'a, Result<Response, Error>> {
+) -> BoxFuture<'a, Answered> {
     Box::pin(async move {
         let id = ConversationId::new(answer::only(ids)?);
         show(&caller.account, &find_whole(state, caller, &id).await?)
     })
 }
 
-pub(super) fn show(account: &Account, view: &ConversationView) -> Result<Response, Error> {
+pub(super) fn show(account: &Account, view: &ConversationView) -> Answered {
     let body = account.json(&shapes::FinalizingConversation {
         conversation: shapes::conversation(view, true),
         messages: [],
@@ -244,11 +240,11 @@ fn participant(fields: &mut Fields<'_>) -> Option<Value> {
 }
 
 pub(super) async fn poll(
-    State(state): State<AppState>,
+    state: AppState,
     caller: Caller,
     Ids(id): Ids<String>,
     headers: HeaderMap,
-) -> Result<Response, Error> {
+) -> Answered {
     let found = state.ledger.poll(&caller.user, &ConversationId::new(id)).await?;
     let job = found.ok_or(Error::NotFound("Conversation finalization job"))?;
     // The job's id names user, conversation and revision; its row's version every change of the job.

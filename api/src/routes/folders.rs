@@ -1,14 +1,8 @@
 //! `P/folders`.
 
-use axum::{Json, extract::State};
+use axum::Json;
 
-use crate::{
-    Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, Endpoint},
-    shapes,
-    state::AppState,
-};
+use crate::{Answer, AppState, Caller, Endpoint, Reply, Scope, shapes};
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
@@ -19,7 +13,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-async fn list(State(state): State<AppState>, caller: Caller) -> Reply<Vec<shapes::Folder>> {
+async fn list(state: AppState, caller: Caller) -> Reply<Vec<shapes::Folder>> {
     let folders = state.ledger.store().folders(&caller.user).await?;
     Ok(Json(folders.iter().map(shapes::folder).collect()))
 }

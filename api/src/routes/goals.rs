@@ -1,11 +1,6 @@
 //! `P/goals`, their progress and their history.
 
-use axum::{
-    Json,
-    extract::State,
-    http::{HeaderMap, Uri},
-    response::Response,
-};
+use axum::{Json, http::HeaderMap};
 use records::{Goal, GoalId, GoalType, UserId};
 use serde_json::{Value, json};
 use store::{GoalChange, GoalFilter, NewGoal};
@@ -17,19 +12,12 @@ use super::{
     tagged,
 };
 use crate::{
-    Error, Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, takes},
-    error::Problem,
-    middleware::Creating,
+    Answer, Answered, AppState, Caller, Endpoint, Error, Problem, Reply, Scope,
     read::{
         Body, Bool, Choice, Fields, Int, Named, Note, Page, Query, Text, object, optional_object, page, query,
     },
-    shapes::{
-        self,
-        words::{self, Words},
-    },
-    state::AppState,
+    shapes::{self, Words, words},
+    takes,
 };
 
 /// Of a title (DECISIONS §1, "goal").
@@ -104,15 +92,10 @@ fn types() -> Named<Choice<&'static str, GoalType>> {
     words::GoalType::in_request(Choice::of(GoalType::ALL.iter().map(|kind| (kind.as_str(), *kind))))
 }
 
-async fn list(
-    State(state): State<AppState>,
-    caller: Caller,
-    uri: Uri,
-    parameters: Query,
-) -> Result<Response, Error> {
+async fn list(state: AppState, caller: Caller, parameters: Query) -> Answered {
     let (page, filter) = query(&parameters, read_filter)?;
     let goals = state.ledger.store().goals(&caller.user, &filter).await?;
-    Ok(links::answer(&uri, page, &goals, shapes::goal))
+    Ok(links::answer(&parameters.uri, page, &goals, shapes::goal))
 }
 
 const FILTER: &[Note] = &[
@@ -127,17 +110,12 @@ fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, GoalFilter)> {
     Some((page, GoalFilter { limit: links::one_more(page), offset: page.offset, include_inactive }))
 }
 
-async fn one(
-    State(state): State<AppState>,
-    caller: Caller,
-    Ids(id): Ids<String>,
-    asked: HeaderMap,
-) -> Result<Response, Error> {
+async fn one(state: AppState, caller: Caller, Ids(id): Ids<String>, asked: HeaderMap) -> Answered {
     let Json(shape) = shown(state.ledger.store().goal(&caller.user, &GoalId::new(id)).await?)?;
     Ok(tagged::answer(&asked, shape))
 }
 
-async fn create(Creating(state): Creating, caller: Caller, body: Body) -> Reply<shapes::Goal> {
+async fn create(state: AppState, caller: Caller, body: Body) -> Reply<shapes::Goal> {
     let id = GoalId::new(format!("goal_{}", state.ids.fresh()));
     let new = object(body, |fields| read_new(fields, &id))?;
     Ok(Json(shapes::goal(&state.ledger.store().create_goal(&caller.user, &new).await?)))
@@ -181,12 +159,7 @@ fn read_new(fields: &mut Fields<'_>, id: &GoalId) -> Option<NewGoal> {
     })
 }
 
-async fn change(
-    State(state): State<AppState>,
-    caller: Caller,
-    Ids(id): Ids<String>,
-    body: Body,
-) -> Reply<shapes::Goal> {
+async fn change(state: AppState, caller: Caller, Ids(id): Ids<String>, body: Body) -> Reply<shapes::Goal> {
     let change = object(body, read_change)?;
     let changed = state.ledger.store().change_goal(&caller.user, &GoalId::new(id), &change).await?;
     let goal = changed.map_err(|refusal| refused_change(refusal, &change))?;
@@ -226,7 +199,7 @@ fn read_change(fields: &mut Fields<'_>) -> Option<GoalChange> {
 
 /// PATCH progress: `current_value`, in the query or in the body; the query goes first.
 async fn progress(
-    State(state): State<AppState>,
+    state: AppState,
     caller: Caller,
     Ids(id): Ids<String>,
     parameters: Query,
@@ -264,7 +237,7 @@ fn missing() -> Error {
 }
 
 async fn history(
-    State(state): State<AppState>,
+    state: AppState,
     caller: Caller,
     Ids(id): Ids<String>,
     parameters: Query,
@@ -279,7 +252,7 @@ fn read_days(fields: &mut Fields<'_>) -> Option<i64> {
     Some(fields.present("days", Int::between(1, 365)).unwrap_or(30))
 }
 
-async fn delete(State(state): State<AppState>, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
+async fn delete(state: AppState, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
     let deleted = state.ledger.store().delete_goal(&caller.user, &GoalId::new(id)).await?;
     answer::deleted(deleted, KIND)
 }

@@ -1,6 +1,6 @@
 //! `/v1/dev/keys` and `/v1/dev/key`.
 
-use axum::{Json, extract::State, http::StatusCode};
+use axum::{Json, http::StatusCode};
 use records::{Timestamp, UserId};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
@@ -8,18 +8,11 @@ use store::{Key, KeyRefusal, NewKey};
 
 use super::{answer, path::Ids};
 use crate::{
-    Error, Reply, Scope,
-    caller::Caller,
-    endpoint::{Access, Answer, Endpoint, takes},
-    error::{Code, Problem},
+    Access, Answer, AppState, Caller, Code, Endpoint, Error, Problem, Reply, Scope,
     keys::generate,
-    middleware::Creating,
     read::{Body, Choice, Fields, ListOf, Moment, Note, Text, object},
-    shapes::{
-        self,
-        words::{self, Words},
-    },
-    state::AppState,
+    shapes::{self, Words, words},
+    takes,
 };
 
 pub(super) const KIND: &str = "Key";
@@ -64,13 +57,13 @@ async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value,
     Ok(json!(shapes::key(&found.ok_or(Error::NotFound(KIND))?)))
 }
 
-pub(super) async fn list(State(state): State<AppState>, caller: Caller) -> Reply<Vec<shapes::Key>> {
+pub(super) async fn list(state: AppState, caller: Caller) -> Reply<Vec<shapes::Key>> {
     let keys = state.ledger.store().keys(&caller.user).await?;
     Ok(Json(keys.iter().map(shapes::key).collect()))
 }
 
 /// GET `/v1/dev/key`: the key that asks. Every key may know what it is.
-pub(super) async fn own(State(state): State<AppState>, caller: Caller) -> Reply<shapes::Key> {
+pub(super) async fn own(state: AppState, caller: Caller) -> Reply<shapes::Key> {
     // Revoked and pruned since the caller was let in: it is no key any more.
     let own =
         find(&state, &caller.user, &caller.key_id).await?.ok_or(Error::Refused(Code::NotAuthenticated))?;
@@ -78,11 +71,7 @@ pub(super) async fn own(State(state): State<AppState>, caller: Caller) -> Reply<
 }
 
 /// POST: a new key, which can do no more than the key that asks for it, and no longer. Its text is shown this once.
-pub(super) async fn create(
-    Creating(state): Creating,
-    caller: Caller,
-    body: Body,
-) -> Reply<shapes::CreatedKey> {
+pub(super) async fn create(state: AppState, caller: Caller, body: Body) -> Reply<shapes::CreatedKey> {
     let wanted = object(body, read)?;
     for scope in &wanted.scopes {
         caller.require(*scope)?;
@@ -104,11 +93,11 @@ pub(super) async fn create(
         KeyRefusal::Expired => wrong_end("expires_at must be in the future"),
     })?;
     let stored = find(&state, &caller.user, &key.id).await?.ok_or(Error::NotFound(KIND))?;
-    Ok(Json(shapes::created_key(&stored, made.plaintext.expose_secret())))
+    Ok(Json(shapes::created_key(shapes::key(&stored), made.plaintext.expose_secret())))
 }
 
 pub(super) async fn revoke(
-    State(state): State<AppState>,
+    state: AppState,
     caller: Caller,
     Ids(id): Ids<String>,
 ) -> Result<StatusCode, Error> {

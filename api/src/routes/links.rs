@@ -13,7 +13,7 @@ use store::{App, ConversationView, KnownPerson};
 
 use super::tagged;
 use crate::{
-    Error,
+    Answered,
     read::{Page, cursor_of},
     state::Account,
 };
@@ -80,7 +80,7 @@ pub(super) fn answer_within<'r, T: Row, S: Serialize>(
     page: Page,
     rows: &'r [T],
     shape: impl Fn(&'r T) -> S,
-) -> Result<Response, Error> {
+) -> Answered {
     let body = account.json(&shapes(page, rows, shape))?;
     let response = ([(header::CONTENT_TYPE, tagged::JSON)], body).into_response();
     Ok(linked(response, uri, page, rows))

@@ -3,12 +3,8 @@
 use std::time::Duration;
 
 use axum::{
-    extract::{
-        State,
-        ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
-    },
+    extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
     http::HeaderMap,
-    response::Response,
 };
 use live::{ClientFrame, CloseCode, ServerFrame};
 use secrecy::SecretString;
@@ -16,15 +12,12 @@ use tokio::time::timeout;
 
 use super::byok::{key_from, key_of};
 use crate::{
-    Error, Scope, Settings,
-    caller::Caller,
-    endpoint::{Access, Answer, Endpoint, takes},
-    error::Code,
+    Access, Answer, Answered, AppState, Caller, Code, Endpoint, Error, Scope, Settings,
     keys::hash_of,
     live::{Actor, Asks, LARGEST_FRAME, Start, asks},
     read::{Note, Query, query},
     registry::Seat,
-    state::AppState,
+    takes,
 };
 
 /// How long a browser's session may take for its first message.
@@ -102,12 +95,12 @@ const PARAMETERS: &[Note] = &[
 
 /// GET `/v4/listen`: the key is in the header. Every error is answered before the upgrade.
 async fn listen(
-    State(state): State<AppState>,
+    state: AppState,
     caller: Caller,
     headers: HeaderMap,
     parameters: Query,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
-) -> Result<Response, Error> {
+) -> Answered {
     let asks = query(&parameters, |fields| asks(fields, &state.settings))?;
     let own_key = key_of(&headers)?;
     if asks.uid != caller.user {
@@ -129,10 +122,10 @@ async fn listen(
 
 /// GET `/v4/web/listen`: the key comes in the first message, because a browser cannot set headers.
 async fn web_listen(
-    State(state): State<AppState>,
+    state: AppState,
     parameters: Query,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
-) -> Result<Response, Error> {
+) -> Answered {
     let asks = query(&parameters, |fields| asks(fields, &state.settings))?;
     let upgrade = upgrade.map_err(|_| Error::Refused(Code::NoUpgrade))?;
     let live = &state.settings.live;

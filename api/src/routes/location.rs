@@ -1,18 +1,14 @@
 //! `/v1/users/geolocation`: where a user is, for the tools of apps; known for 30 minutes.
 
-use axum::{Json, extract::State};
+use axum::Json;
 use chrono::TimeDelta;
-use records::{Conversation, UserId};
+use records::{Conversation, Geolocation, UserId};
 use serde_json::json;
 
-use super::geolocation::{NOTES, geolocation};
 use crate::{
-    Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, takes},
-    read::{Body, object},
-    shapes,
-    state::AppState,
+    Answer, AppState, Caller, Endpoint, Reply, Scope,
+    read::{Body, Fields, Float, Named, Note, Object, Take, Text, object},
+    shapes, takes,
 };
 
 const PATH: &str = "/v1/users/geolocation";
@@ -34,13 +30,13 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-async fn note(State(state): State<AppState>, caller: Caller, body: Body) -> Reply<shapes::AppStatus> {
+async fn note(state: AppState, caller: Caller, body: Body) -> Reply<shapes::AppStatus> {
     let place = object(body, geolocation)?;
     state.ledger.store().note_location(&caller.user, &place, None).await?;
     Ok(Json(shapes::DONE))
 }
 
-async fn forget(State(state): State<AppState>, caller: Caller) -> Reply<shapes::AppStatus> {
+async fn forget(state: AppState, caller: Caller) -> Reply<shapes::AppStatus> {
     state.ledger.store().forget_location(&caller.user).await?;
     Ok(Json(shapes::DONE))
 }
@@ -61,4 +57,27 @@ pub(super) async fn note_of_conversation(state: &AppState, user: &UserId, new: &
     if let Err(error) = noted.await {
         tracing::warn!(%error, "the place of a conversation was not noted");
     }
+}
+
+const NOTES: &[Note] = &[
+    ("latitude", "Degrees north.", ""),
+    ("longitude", "Degrees east.", ""),
+    ("address", "A postal address, when known.", ""),
+    ("google_place_id", "The place's id at its provider, when known.", ""),
+    ("location_type", "Such as `premise`, `street_address` or `approximate`.", ""),
+];
+
+/// A place in a body.
+pub(super) fn geolocation_field() -> Named<impl Take<Out = Geolocation>> {
+    Named { name: "NewGeolocation", words: "Where it happened.", notes: NOTES, take: Object(geolocation) }
+}
+
+/// Reads a `Geolocation`; the bounds are enforced before anything is stored (DECISIONS §1).
+fn geolocation(fields: &mut Fields<'_>) -> Option<Geolocation> {
+    let latitude = fields.required("latitude", Float::between(-90.0, 90.0));
+    let longitude = fields.required("longitude", Float::between(-180.0, 180.0));
+    let address = fields.optional("address", Text::label());
+    let google_place_id = fields.optional("google_place_id", Text::label());
+    let location_type = fields.optional("location_type", Text::label());
+    Some(Geolocation { latitude: latitude?, longitude: longitude?, address, google_place_id, location_type })
 }

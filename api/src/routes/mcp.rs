@@ -9,7 +9,7 @@ use assistant::{DataTool, Output, Toolbox, check_arguments};
 use axum::{
     Json,
     body::{Body, to_bytes},
-    extract::{Request, State},
+    extract::Request,
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -29,13 +29,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Error,
-    caller::Caller,
+    Access, Answered, AppState, Caller, Code, Endpoint, Error,
     chat::toolbox::UserData,
-    endpoint::{Access, Endpoint},
-    error::{Code, refusal},
+    error::refusal,
     read::{hold_to_parse, whole},
-    state::AppState,
 };
 
 /// The characters of a transcript that `fetch` returns.
@@ -51,11 +48,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 }
 
 /// POST: one JSON-RPC message.
-pub(super) async fn serve(
-    State(state): State<AppState>,
-    caller: Caller,
-    request: Request,
-) -> Result<Response, Error> {
+pub(super) async fn serve(state: AppState, caller: Caller, request: Request) -> Answered {
     if !may_come_from(request.headers(), &state.settings.cors_origins) {
         return Ok(refusal(Code::OriginNotAllowed));
     }

@@ -1,6 +1,6 @@
 //! `/v1/users/me`: a person's own settings (DECISIONS §2).
 
-use axum::{Json, extract::State, http::HeaderMap, response::Response};
+use axum::{Json, http::HeaderMap};
 use chrono_tz::Tz;
 use records::APPS;
 use serde_json::json;
@@ -8,16 +8,10 @@ use store::UserChange;
 
 use super::tagged;
 use crate::{
-    Error, Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, takes},
-    error::Code,
+    Answer, Answered, AppState, Caller, Code, Endpoint, Error, Reply, Scope,
     read::{Body, Bool, Choice, Fields, ListOf, Note, Text, object},
-    shapes::{
-        self,
-        words::{self, Words},
-    },
-    state::AppState,
+    shapes::{self, Words, words},
+    takes,
 };
 
 /// What a PATCH may change.
@@ -43,14 +37,14 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-async fn show(State(state): State<AppState>, caller: Caller, headers: HeaderMap) -> Result<Response, Error> {
+async fn show(state: AppState, caller: Caller, headers: HeaderMap) -> Answered {
     // The user was deleted since the key was looked up.
     let me = state.ledger.store().user(&caller.user).await?.ok_or(Error::Refused(Code::NotAuthenticated))?;
     Ok(tagged::answer(&headers, shapes::user(&me)))
 }
 
 /// PATCH: at least one field. `requires_byok: true` parks queued jobs in the same transaction.
-async fn change(State(state): State<AppState>, caller: Caller, body: Body) -> Reply<shapes::Profile> {
+async fn change(state: AppState, caller: Caller, body: Body) -> Reply<shapes::Profile> {
     let change = object(body, read_change)?;
     let me = state
         .ledger

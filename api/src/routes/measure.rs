@@ -5,8 +5,7 @@ use serde_json::Value;
 use store::{GoalChange, GoalRefusal};
 
 use crate::{
-    Error,
-    error::Problem,
+    Error, Problem,
     read::{Fields, Float, Report, Take},
 };
 

@@ -1,6 +1,6 @@
 //! `P/memories`. There is no GET of a single one (spec): the router answers 405 for it.
 
-use axum::{Json, extract::State, http::Uri, response::Response};
+use axum::Json;
 use ledger::{MemoryChange, NewPersonMemory};
 use records::{Memory, MemoryCategory, MemoryId, UserId};
 use serde_json::{Value, json};
@@ -8,19 +8,14 @@ use store::MemoryFilter;
 
 use super::{answer, links, path::Ids};
 use crate::{
-    Error, Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, CURSOR, Endpoint, takes},
-    middleware::Creating,
+    Answer, Answered, AppState, Caller, Endpoint, Error, Reply, Scope,
+    endpoint::CURSOR,
     read::{
         Body, Choice, CommaSeparated, Fields, ListOf, Named, Note, Object, Page, Query, Text, cursor, object,
         page, query,
     },
-    shapes::{
-        self,
-        words::{self, Words},
-    },
-    state::AppState,
+    shapes::{self, Words, words},
+    takes,
 };
 
 const KIND: &str = "Memory";
@@ -104,15 +99,10 @@ fn visibility() -> Named<Choice<&'static str, bool>> {
     words::MemoryVisibility::in_request(Choice::of([("public", true), ("private", false)]))
 }
 
-async fn list(
-    State(state): State<AppState>,
-    caller: Caller,
-    uri: Uri,
-    parameters: Query,
-) -> Result<Response, Error> {
+async fn list(state: AppState, caller: Caller, parameters: Query) -> Answered {
     let (page, filter) = query(&parameters, read_filter)?;
     let memories = state.ledger.store().memories(&caller.user, &filter).await?;
-    Ok(links::answer(&uri, page, &memories, shapes::memory))
+    Ok(links::answer(&parameters.uri, page, &memories, shapes::memory))
 }
 
 const FILTER: &[Note] = &[
@@ -153,17 +143,13 @@ fn read_draft(fields: &mut Fields<'_>) -> Option<Draft> {
     Some(Draft { content: content?, category, public, tags })
 }
 
-async fn create(Creating(state): Creating, caller: Caller, body: Body) -> Reply<shapes::Memory> {
+async fn create(state: AppState, caller: Caller, body: Body) -> Reply<shapes::Memory> {
     let draft = object(body, read_draft)?;
     let made = store(&state, &caller.user, vec![draft]).await?;
     Ok(Json(shapes::memory(answer::only(&made)?)))
 }
 
-async fn create_batch(
-    Creating(state): Creating,
-    caller: Caller,
-    body: Body,
-) -> Reply<shapes::CreatedMemories> {
+async fn create_batch(state: AppState, caller: Caller, body: Body) -> Reply<shapes::CreatedMemories> {
     let drafts = object(body, read_batch)?;
     let made = store(&state, &caller.user, drafts).await?;
     Ok(Json(shapes::created_memories(&made)))
@@ -198,12 +184,7 @@ async fn store(state: &AppState, user: &UserId, drafts: Vec<Draft>) -> Result<Ve
     Ok(state.ledger.create_memories(user, &new).await?)
 }
 
-async fn change(
-    State(state): State<AppState>,
-    caller: Caller,
-    Ids(id): Ids<String>,
-    body: Body,
-) -> Reply<shapes::Memory> {
+async fn change(state: AppState, caller: Caller, Ids(id): Ids<String>, body: Body) -> Reply<shapes::Memory> {
     let change = object(body, read_change)?;
     let changed = state.ledger.change_memory(&caller.user, &MemoryId::new(id), &change).await?;
     changed.as_ref().map(|memory| Json(shapes::memory(memory))).ok_or(Error::NotFound(KIND))
@@ -227,7 +208,7 @@ fn read_change(fields: &mut Fields<'_>) -> Option<MemoryChange> {
     Some(change)
 }
 
-async fn delete(State(state): State<AppState>, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
+async fn delete(state: AppState, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
     let deleted = state.ledger.delete_memory(&caller.user, &MemoryId::new(id)).await?;
     answer::deleted(deleted, KIND)
 }

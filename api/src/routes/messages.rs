@@ -7,8 +7,7 @@ use assistant::Event;
 use axum::{
     Json,
     body::{Body as Streamed, Bytes},
-    extract::State,
-    http::{HeaderMap, HeaderValue, Uri, header},
+    http::{HeaderMap, HeaderValue, header},
     response::{IntoResponse, Response},
 };
 use futures::stream;
@@ -18,15 +17,13 @@ use uuid::Uuid;
 
 use super::byok;
 use crate::{
-    Error, Scope,
-    caller::Caller,
+    Answer, Answered, AppState, Caller, Code, Endpoint, Error, Scope,
     chat::{self, Begun, Message, Reply},
     completion::run_to_completion,
-    endpoint::{Answer, Endpoint, takes},
-    error::Code,
     read::{Body, Fields, Int, Note, Query, Report, Take, Text, object, query},
     shapes,
-    state::{AppState, Wait},
+    state::Wait,
+    takes,
 };
 
 /// What a 404 says is missing.
@@ -113,12 +110,12 @@ pub(super) fn read_message(fields: &mut Fields<'_>) -> Option<(String, Option<St
 }
 
 pub(super) async fn post(
-    State(state): State<AppState>,
+    state: AppState,
     caller: Caller,
     parameters: Query,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Error> {
+) -> Answered {
     let (text, id) = object(body, read_message)?;
     let app_id = query(&parameters, read_thread)?;
     let key = byok::key_of(&headers)?;
@@ -240,12 +237,7 @@ pub(super) fn read_list(fields: &mut Fields<'_>) -> Option<Asked> {
     Some(Asked { app_id, limit, before })
 }
 
-pub(super) async fn list(
-    State(state): State<AppState>,
-    caller: Caller,
-    uri: Uri,
-    parameters: Query,
-) -> Result<Response, Error> {
+pub(super) async fn list(state: AppState, caller: Caller, parameters: Query) -> Answered {
     let Asked { app_id, limit, before } = query(&parameters, read_list)?;
     let before = before.map(|id| id.to_string());
     let thread = chat::thread(app_id.as_deref());
@@ -259,7 +251,11 @@ pub(super) async fn list(
     let mut answer = Json(shapes).into_response();
     if let Some(oldest) = shown.first().filter(|_| has_more) {
         let app = app_id.map(|app| format!("app_id={}&", encoded(&app))).unwrap_or_default();
-        let link = format!("<{}?{app}limit={limit}&before={}>; rel=\"next\"", uri.path(), oldest.message_id);
+        let link = format!(
+            "<{}?{app}limit={limit}&before={}>; rel=\"next\"",
+            parameters.uri.path(),
+            oldest.message_id
+        );
         if let Ok(link) = HeaderValue::from_str(&link) {
             answer.headers_mut().insert(header::LINK, link);
         }
@@ -280,7 +276,7 @@ fn encoded(text: &str) -> String {
 
 /// DELETE: clears a chat. Not while a turn is running in it.
 pub(super) async fn clear(
-    State(state): State<AppState>,
+    state: AppState,
     caller: Caller,
     parameters: Query,
 ) -> Result<Json<shapes::Success>, Error> {

@@ -15,7 +15,6 @@ mod docs;
 mod documents;
 mod finalize;
 mod folders;
-mod geolocation;
 mod goals;
 mod keys;
 mod links;
@@ -41,7 +40,7 @@ mod webhooks;
 
 pub(crate) use documents::pages;
 
-use crate::{Settings, endpoint::Endpoint};
+use crate::{Endpoint, Settings};
 
 /// The headings of the document, in the order in which people read it.
 pub(crate) const GROUPS: [(&str, &str); 13] = [

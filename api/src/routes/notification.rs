@@ -2,7 +2,6 @@
 
 use axum::{
     Json,
-    extract::State,
     http::{HeaderMap, HeaderName, HeaderValue, header},
     response::{IntoResponse, Response},
 };
@@ -13,14 +12,12 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    AppsMode, Error,
+    Access, Answer, Answered, AppState, AppsMode, Code, Endpoint, Error,
     caller::AppCaller,
-    endpoint::{Access, Answer, Endpoint, takes},
-    error::{Code, refusal},
+    error::refusal,
     middleware::{IDEMPOTENCY_KEY, REPLAYED, name_in, refused},
     read::{Body, Fields, Note, Text, object},
-    shapes,
-    state::AppState,
+    shapes, takes,
 };
 
 /// The route's pattern, under which repeats are known.
@@ -68,12 +65,7 @@ struct Sent {
 
 /// POST. The key comes before the body, the body before who is written to: an app finds out nothing about users whom it may not
 /// write to.
-async fn send(
-    State(state): State<AppState>,
-    app: AppCaller,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Error> {
+async fn send(state: AppState, app: AppCaller, headers: HeaderMap, body: Body) -> Answered {
     let sent = object(body, read)?;
     if sent.aid != app.app_id || state.settings.apps == AppsMode::Off {
         return Err(Error::Refused(Code::MayNotWrite));

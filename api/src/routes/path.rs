@@ -6,7 +6,7 @@ use axum::{
 };
 use serde::de::DeserializeOwned;
 
-use crate::{Error, error::Code};
+use crate::{Code, Error};
 
 /// No id of ours, nor of a client, has more bytes.
 const LONGEST: usize = 512;

@@ -1,23 +1,14 @@
 //! `/v1/users/me/people`: whom the user knows; their names are those of speakers (DECISIONS §2 and §3, "speaker").
 
-use axum::{
-    Json,
-    extract::State,
-    http::{HeaderMap, Uri},
-    response::Response,
-};
+use axum::{Json, http::HeaderMap};
 use records::UserId;
 use serde_json::{Value, json};
 
 use super::{answer, links, path::Ids, tagged};
 use crate::{
-    Error, Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, takes},
-    middleware::Creating,
+    Answer, Answered, AppState, Caller, Endpoint, Error, Reply, Scope,
     read::{Body, Fields, Page, Query, Text, object, page, query},
-    shapes,
-    state::AppState,
+    shapes, takes,
 };
 
 const KIND: &str = "Person";
@@ -73,39 +64,24 @@ async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value,
     Ok(json!(shapes::person(&found.ok_or(Error::NotFound(KIND))?)))
 }
 
-async fn list(
-    State(state): State<AppState>,
-    caller: Caller,
-    uri: Uri,
-    parameters: Query,
-) -> Result<Response, Error> {
+async fn list(state: AppState, caller: Caller, parameters: Query) -> Answered {
     let page = query(&parameters, read_page)?;
     let people = state.ledger.store().known_people(&caller.user, links::one_more(page), page.offset).await?;
-    Ok(links::answer(&uri, page, &people, shapes::person))
+    Ok(links::answer(&parameters.uri, page, &people, shapes::person))
 }
 
-async fn create(Creating(state): Creating, caller: Caller, body: Body) -> Reply<shapes::Person> {
+async fn create(state: AppState, caller: Caller, body: Body) -> Reply<shapes::Person> {
     let name = object(body, name)?;
     let id = state.ids.fresh().to_string();
     Ok(Json(shapes::person(&state.ledger.store().know_person(&caller.user, &id, &name).await?)))
 }
 
-async fn one(
-    State(state): State<AppState>,
-    caller: Caller,
-    Ids(id): Ids<String>,
-    asked: HeaderMap,
-) -> Result<Response, Error> {
+async fn one(state: AppState, caller: Caller, Ids(id): Ids<String>, asked: HeaderMap) -> Answered {
     let person = state.ledger.store().known_person(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
     Ok(tagged::answer(&asked, shapes::person(&person)))
 }
 
-async fn rename(
-    State(state): State<AppState>,
-    caller: Caller,
-    Ids(id): Ids<String>,
-    body: Body,
-) -> Reply<shapes::Person> {
+async fn rename(state: AppState, caller: Caller, Ids(id): Ids<String>, body: Body) -> Reply<shapes::Person> {
     let name = object(body, |fields| {
         fields.needs_any(&["name"])?;
         name(fields)
@@ -115,7 +91,7 @@ async fn rename(
     Ok(Json(shapes::person(&person)))
 }
 
-async fn delete(State(state): State<AppState>, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
+async fn delete(state: AppState, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
     let deleted = state.ledger.store().forget_person(&caller.user, &id).await?;
     answer::deleted(deleted, KIND)
 }

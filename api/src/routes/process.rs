@@ -1,6 +1,6 @@
 //! The original's own routes: processing what is in progress, and processing again (DECISIONS §4).
 
-use axum::{http::HeaderMap, response::Response};
+use axum::http::HeaderMap;
 use futures::future::BoxFuture;
 use job::WorkerId;
 use ledger::{EndedBy, Ledger, LiveAdmission, ReprocessRefusal, WithKeys};
@@ -21,16 +21,13 @@ use super::{
     waiting,
 };
 use crate::{
-    Error, Scope,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, takes},
-    error::Code,
+    Answer, Answered, AppState, Caller, Code, Endpoint, Error, Scope,
     keyed::{admitted, ended_with_keys},
-    middleware::Creating,
     read::{Body, optional_object},
     registry::Command,
     shapes,
-    state::{AppState, Wait},
+    state::Wait,
+    takes,
 };
 
 /// What a 404 says is missing when nothing is in progress.
@@ -73,12 +70,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 /// POST `/v1/conversations`: ends the conversation that is in progress, the one that was active last if there are several.
 /// It needs no durable dispatch. Of a live one, what was said is stored first where its socket is in this process.
-async fn in_progress(
-    Creating(state): Creating,
-    caller: Caller,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Error> {
+async fn in_progress(state: AppState, caller: Caller, headers: HeaderMap, body: Body) -> Answered {
     let key = key_of(&headers)?;
     let context = optional_object(body, read_context)?.flatten();
     let found = state.ledger.store().in_progress(&caller.user).await?.ok_or(Error::NotFound(IN_PROGRESS))?;
@@ -135,12 +127,7 @@ async fn end_live(
 
 /// POST `…/reprocess`: admits the next revision of a completed or failed conversation and waits for it like a create.
 /// Until it is done, a completed conversation is shown with its old results; `Location` says where to ask.
-async fn again(
-    Creating(state): Creating,
-    caller: Caller,
-    headers: HeaderMap,
-    Ids(id): Ids<String>,
-) -> Result<Response, Error> {
+async fn again(state: AppState, caller: Caller, headers: HeaderMap, Ids(id): Ids<String>) -> Answered {
     caller.account.has_room()?;
     let id = ConversationId::new(id);
     let fresh = match key_of(&headers)? {
@@ -155,7 +142,7 @@ async fn again(
 }
 
 /// The answer to a reprocess, of a conversation as it is now.
-async fn present(state: &AppState, caller: &Caller, id: &ConversationId) -> Result<Response, Error> {
+async fn present(state: &AppState, caller: &Caller, id: &ConversationId) -> Answered {
     let view = find_whole(state, caller, id).await?;
     let body = caller.account.json(&shapes::conversation(&view, true))?;
     Ok(where_to_poll(body, id))
@@ -165,7 +152,7 @@ fn reprocessed_again<'a>(
     state: &'a AppState,
     caller: &'a Caller,
     ids: &'a [String],
-) -> BoxFuture<'a, Result<Response, Error>> {
+) -> BoxFuture<'a, Answered> {
     Box::pin(async move { present(state, caller, &ConversationId::new(answer::only(ids)?)).await })
 }
 

@@ -1,6 +1,6 @@
 //! `/v1/users/me/push-subscriptions`: where a person is reminded of action items (DECISIONS §3, "push").
 
-use axum::{Json, extract::State};
+use axum::Json;
 use outbox::{NewSubscription, SubscriptionKind, TooManySubscriptions};
 use records::UserId;
 use secrecy::SecretString;
@@ -8,14 +8,10 @@ use serde_json::{Value, json};
 
 use super::{answer, path::Ids};
 use crate::{
-    Error, Reply, Scope, WebPush,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, Takes},
-    error::Code,
-    middleware::Creating,
+    Answer, AppState, Caller, Code, Endpoint, Error, Reply, Scope, WebPush,
+    endpoint::Takes,
     read::{Body, Choice, Fields, Named, Note, Object, RequestSchema, Text, object},
     shapes,
-    state::AppState,
 };
 
 const KIND: &str = "Push subscription";
@@ -69,19 +65,19 @@ async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value,
     Ok(json!(shapes::subscription(found.ok_or(Error::NotFound(KIND))?)))
 }
 
-async fn list(State(state): State<AppState>, caller: Caller) -> Reply<Vec<shapes::PushSubscription>> {
+async fn list(state: AppState, caller: Caller) -> Reply<Vec<shapes::PushSubscription>> {
     let subscriptions = state.ledger.outbox().subscriptions(&caller.user).await?;
     Ok(Json(subscriptions.iter().map(shapes::subscription).collect()))
 }
 
 /// GET `…/key`: the public key that a browser subscribes with (`applicationServerKey`).
-async fn key(State(state): State<AppState>) -> Reply<shapes::PushKey> {
+async fn key(state: AppState) -> Reply<shapes::PushKey> {
     let web_push = state.settings.web_push.as_ref().ok_or(Error::Refused(Code::WebPushUnavailable))?;
-    Ok(Json(shapes::PushKey { public_key: web_push.public_key.clone() }))
+    Ok(Json(shapes::push_key(&web_push.public_key)))
 }
 
 /// POST: a subscription. The same one again is renewed, not doubled, so a client may send it at every start.
-async fn create(Creating(state): Creating, caller: Caller, body: Body) -> Reply<shapes::PushSubscription> {
+async fn create(state: AppState, caller: Caller, body: Body) -> Reply<shapes::PushSubscription> {
     let new = object(body, |fields| read(fields, &state))?;
     if matches!(new.kind, SubscriptionKind::WebPush { .. }) && state.settings.web_push.is_none() {
         return Err(Error::Refused(Code::WebPushUnavailable));
@@ -92,7 +88,7 @@ async fn create(Creating(state): Creating, caller: Caller, body: Body) -> Reply<
     }
 }
 
-async fn delete(State(state): State<AppState>, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
+async fn delete(state: AppState, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
     let deleted = state.ledger.outbox().unsubscribe(&caller.user, &id).await?;
     answer::deleted(deleted, KIND)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::{
     Json,
-    extract::{FromRequestParts, State},
+    extract::FromRequestParts,
     http::{StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
@@ -14,13 +14,11 @@ use ledger::Delivered;
 use serde_json::{Value, json};
 
 use crate::{
-    Error, NotInvoker,
-    endpoint::{Access, Endpoint},
-    error::Code,
+    Access, Answered, AppState, Code, Endpoint, Error, NotInvoker,
     keys::bearer,
     read::{Body, Fields, StrictInt, Text, exact_object},
     shapes,
-    state::{AppState, Wait},
+    state::Wait,
 };
 
 /// Where jobs are delivered.
@@ -52,7 +50,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![Endpoint::post(PATH, Access::Open, run).waits(Wait::Run)]
 }
 
-pub(super) async fn run(State(state): State<AppState>, _: Invoker, body: Body) -> Result<Response, Error> {
+pub(super) async fn run(state: AppState, _: Invoker, body: Body) -> Answered {
     let (job, generation) = exact_object(body, dispatch)?;
     Ok(answer(state.settings.deliveries.deliver(job, generation).await))
 }

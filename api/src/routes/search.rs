@@ -1,17 +1,14 @@
 //! `P/search`: full text over what the user has.
 
-use axum::{Json, extract::State};
+use axum::Json;
 use records::Timestamp;
 use store::SearchQuery;
 
 use crate::{
-    Error, Scope,
-    caller::Caller,
-    chat::toolbox::result,
-    endpoint::{Answer, Endpoint, takes},
+    Answer, AppState, Caller, Endpoint, Error, Scope,
     read::{Choice, CommaSeparated, Fields, Int, Note, Query, Text, date_range, query},
-    shapes::SearchResult,
-    state::AppState,
+    shapes::{self, SearchResult},
+    takes,
 };
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
@@ -82,7 +79,7 @@ pub(super) fn read_search(fields: &mut Fields<'_>) -> Option<Asked> {
 
 /// GET: the best first. Kinds that are not named are those that the key may read.
 pub(super) async fn search(
-    State(state): State<AppState>,
+    state: AppState,
     caller: Caller,
     parameters: Query,
 ) -> Result<Json<Vec<SearchResult>>, Error> {
@@ -108,5 +105,5 @@ pub(super) async fn search(
         words: asked.words,
     };
     let found = state.ledger.store().search(&caller.user, &found).await?;
-    Ok(Json(found.iter().map(result).collect()))
+    Ok(Json(found.iter().map(shapes::search_result).collect()))
 }

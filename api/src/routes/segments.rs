@@ -7,14 +7,9 @@ use store::AppendRefusal;
 
 use super::{answer, conversations::KIND, path::Ids};
 use crate::{
-    Error, Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, takes},
-    error::{Code, Problem},
-    middleware::Creating,
+    Answer, AppState, Caller, Code, Endpoint, Error, Problem, Reply, Scope,
     read::{Body, Bool, Fields, Float, Int, ListOf, Named, Note, Object, Take, Text, object},
-    shapes,
-    state::AppState,
+    shapes, takes,
 };
 
 /// Later than any talk ends, also for clients that count from the unix epoch: times are added to moments, and
@@ -65,7 +60,7 @@ async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value,
 }
 
 async fn append(
-    Creating(state): Creating,
+    state: AppState,
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,

@@ -1,14 +1,10 @@
 //! `GET /v1/status`: what answers here. Public, and without a secret: engines by the ids under which their
 //! results are kept, so that one engine's output never passes for another's.
 
-use axum::{Json, extract::State};
-use serde_json::{Map, json};
+use axum::Json;
+use serde_json::json;
 
-use crate::{
-    endpoint::{Access, Answer, Endpoint},
-    shapes,
-    state::AppState,
-};
+use crate::{Access, Answer, AppState, Endpoint, shapes};
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
@@ -22,8 +18,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 }
 
 /// GET: the version, and which engine (with its model and prompt version) does what.
-async fn show(State(state): State<AppState>) -> Json<shapes::Status> {
+async fn show(state: AppState) -> Json<shapes::Status> {
     let engines = state.settings.engines.iter().map(|(ability, id)| ((*ability).to_owned(), json!(id)));
-    let engines: Map<_, _> = engines.collect();
-    Json(shapes::Status { version: env!("CARGO_PKG_VERSION"), engines })
+    Json(shapes::status(engines.collect()))
 }

@@ -1,6 +1,6 @@
 //! `P/webhooks`: the user's endpoints.
 
-use axum::{Json, extract::State, http::HeaderMap, response::Response};
+use axum::{Json, http::HeaderMap};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use outbox::{EndpointChange, EndpointChangeRefusal, EndpointRefusal, NewEndpoint};
 use records::UserId;
@@ -10,17 +10,10 @@ use serde_json::{Value, json};
 
 use super::{answer, path::Ids, tagged};
 use crate::{
-    Error, Reply, Scope,
-    caller::Caller,
-    endpoint::{Answer, Endpoint, takes},
-    error::Code,
-    middleware::Creating,
+    Answer, Answered, AppState, Caller, Code, Endpoint, Error, Reply, Scope,
     read::{Body, Bool, Choice, Fields, ListOf, Named, Note, Text, named, object},
-    shapes::{
-        self,
-        words::{self, Words},
-    },
-    state::AppState,
+    shapes::{self, Words, words},
+    takes,
 };
 
 pub(super) const KIND: &str = "Webhook";
@@ -95,12 +88,12 @@ async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value,
     Ok(json!(shapes::endpoint(&found.ok_or(Error::NotFound(KIND))?)))
 }
 
-async fn list(State(state): State<AppState>, caller: Caller) -> Reply<Vec<shapes::Webhook>> {
+async fn list(state: AppState, caller: Caller) -> Reply<Vec<shapes::Webhook>> {
     let endpoints = state.ledger.outbox().endpoints(&caller.user).await?;
     Ok(Json(endpoints.iter().map(shapes::endpoint).collect()))
 }
 
-async fn create(Creating(state): Creating, caller: Caller, body: Body) -> Reply<shapes::CreatedWebhook> {
+async fn create(state: AppState, caller: Caller, body: Body) -> Reply<shapes::CreatedWebhook> {
     let (url, events, form, force) = object(body, |fields| read_new(fields, |url| (state.check_url)(url)))?;
     let new = NewEndpoint {
         id: state.ids.fresh().to_string(),
@@ -115,7 +108,7 @@ async fn create(Creating(state): Creating, caller: Caller, body: Body) -> Reply<
         EndpointRefusal::TooMany => Error::Refused(Code::TooManyWebhooks),
         EndpointRefusal::SameUrl => Error::Refused(Code::WebhookExists),
     })?;
-    Ok(Json(shapes::created_endpoint(&stored, new.secret.expose_secret())))
+    Ok(Json(shapes::created_endpoint(shapes::endpoint(&stored), new.secret.expose_secret())))
 }
 
 const NEW: &[Note] = &[
@@ -146,16 +139,12 @@ fn read_new(
 
 /// POST `…/rotate-secret`: a new secret, shown this once. Deliveries carry the old one's signature, too, for a day, also
 /// where the new one is replaced within it.
-async fn rotate(
-    State(state): State<AppState>,
-    caller: Caller,
-    Ids(id): Ids<String>,
-) -> Reply<shapes::CreatedWebhook> {
+async fn rotate(state: AppState, caller: Caller, Ids(id): Ids<String>) -> Reply<shapes::CreatedWebhook> {
     refuse_of_app(&state, &caller, &id).await?;
     let secret = new_secret(&state);
     let rotated = state.ledger.outbox().rotate_secret(&caller.user, &id, &secret).await?;
     let rotated = rotated.ok_or(Error::NotFound(KIND))?;
-    Ok(Json(shapes::created_endpoint(&rotated, secret.expose_secret())))
+    Ok(Json(shapes::created_endpoint(shapes::endpoint(&rotated), secret.expose_secret())))
 }
 
 /// As Standard Webhooks writes them.
@@ -163,22 +152,12 @@ pub(super) fn new_secret(state: &AppState) -> SecretString {
     SecretString::from(format!("whsec_{}", STANDARD.encode(state.ids.secret())))
 }
 
-async fn one(
-    State(state): State<AppState>,
-    caller: Caller,
-    Ids(id): Ids<String>,
-    asked: HeaderMap,
-) -> Result<Response, Error> {
+async fn one(state: AppState, caller: Caller, Ids(id): Ids<String>, asked: HeaderMap) -> Answered {
     let found = state.ledger.outbox().endpoint(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
     Ok(tagged::answer(&asked, shapes::endpoint(&found)))
 }
 
-async fn change(
-    State(state): State<AppState>,
-    caller: Caller,
-    Ids(id): Ids<String>,
-    body: Body,
-) -> Reply<shapes::Webhook> {
+async fn change(state: AppState, caller: Caller, Ids(id): Ids<String>, body: Body) -> Reply<shapes::Webhook> {
     let change = object(body, |fields| read_change(fields, |url| (state.check_url)(url)))?;
     refuse_of_app(&state, &caller, &id).await?;
     let changed = state.ledger.outbox().change_endpoint(&caller.user, &id, &change).await?;
@@ -215,7 +194,7 @@ fn read_change(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool) -> Opti
     Some(change)
 }
 
-async fn delete(State(state): State<AppState>, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
+async fn delete(state: AppState, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
     refuse_of_app(&state, &caller, &id).await?;
     let deleted = state.ledger.outbox().delete_endpoint(&caller.user, &id).await?;
     answer::deleted(deleted, KIND)

@@ -10,177 +10,127 @@ use serde_json::{Map, Value, json};
 use store::{App as Record, AppKey as KeyRecord};
 
 use super::{
-    Time, conversation, with,
+    Time, conversation,
     words::{AppUse, AppVisibility, ChatTarget, ToolMethod},
 };
 use crate::shapes::Shape;
 
-/// An app of a third party.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct App {
-    /// Its id.
-    id: String,
-    /// What it is called.
-    name: String,
-    /// What it is for.
-    description: String,
-    /// Who sees it and may install it.
-    #[schemars(with = "AppVisibility")]
-    visibility: &'static str,
-    /// Whether it is the user's own.
-    mine: bool,
-    /// Whether the user has installed it.
-    installed: bool,
-    /// What it gets or does once it is installed: `tool_calls` (what the assistant sends to its tools, with the user's id and location), `conversations` (every processed conversation), `summaries` (nothing leaves the service but to its model), `chat_messages` (it writes into the user's chat).
-    #[schemars(with = "Vec<AppUse>")]
-    uses: Vec<&'static str>,
-    /// Scheme and host of every server to which the user's words go.
-    #[schemars(with = "Vec<String>")]
-    sends_to: BTreeSet<String>,
-    /// It writes summaries, which this service can do with a model alone, and it has none.
-    needs_model: bool,
-    /// What paths of its manifest are resolved against.
-    home_url: Option<String>,
-    /// Where its manifest is; shown to its owner.
-    manifest_url: Option<String>,
-    /// Where conversations are posted; shown to its owner.
-    webhook_url: Option<String>,
-    /// Where a user connects to it.
-    setup_url: Option<String>,
-    /// What says whether a user has; shown to its owner.
-    setup_completed_url: Option<String>,
-    /// The prompt of the summary that it writes of every conversation.
-    summary_prompt: Option<String>,
-    /// An MCP server whose tools it lends; shown to its owner.
-    mcp_url: Option<String>,
-    /// What the assistant may call: the tools of its manifest, then those of its MCP server.
-    tools: Vec<AppTool>,
-    /// Whether and how it writes to its users.
-    chat_messages: AppChatMessages,
-    /// When its manifest was fetched.
-    manifest_fetched_at: Option<Time>,
-    /// Since when its server has not answered.
-    failing_since: Option<Time>,
-    /// Why an operator switched it off.
-    switched_off_reason: Option<String>,
-    /// When it was made.
-    created_at: Time,
-    /// When it last changed.
-    updated_at: Time,
-}
-
-impl Shape for App {
-    fn example() -> Value {
-        json!({
-            "id": conversation::ID, "name": "Tasks", "description": "Adds tasks to a list.", "visibility": "private",
-            "mine": true, "installed": false, "uses": ["tool_calls"], "sends_to": ["https://tasks.example"],
-            "needs_model": false, "home_url": "https://tasks.example",
-            "manifest_url": "https://tasks.example/.well-known/service-tools.json", "webhook_url": null,
-            "setup_url": null, "setup_completed_url": null, "summary_prompt": null, "mcp_url": null,
-            "tools": [{
+shape! {
+    /// An app of a third party.
+    pub seen(app: &Record, manifest: &Manifest, is_mine: bool, follows_prompts: bool) -> App {
+        /// Its id.
+        id: String = app.id.clone(), (conversation::ID);
+        /// What it is called.
+        name: String = app.fields.name.clone(), "Tasks";
+        /// What it is for.
+        description: String = app.fields.description.clone(), "Adds tasks to a list.";
+        /// Who sees it and may install it.
+        #[schemars(with = "AppVisibility")]
+        visibility: &'static str = app.fields.visibility.as_str(), "private";
+        /// Whether it is the user's own.
+        mine: bool = is_mine, true;
+        /// Whether the user has installed it.
+        installed: bool = app.installed, false;
+        /// What it gets or does once it is installed: `tool_calls` (what the assistant sends to its tools, with the user's id and location), `conversations` (every processed conversation), `summaries` (nothing leaves the service but to its model), `chat_messages` (it writes into the user's chat).
+        #[schemars(with = "Vec<AppUse>")]
+        uses: Vec<&'static str> = uses(app, manifest), ["tool_calls"];
+        /// Scheme and host of every server to which the user's words go.
+        #[schemars(with = "Vec<String>")]
+        sends_to: BTreeSet<String> = hosts(app, manifest), ["https://tasks.example"];
+        /// It writes summaries, which this service can do with a model alone, and it has none.
+        needs_model: bool = app.fields.summary_prompt.is_some() && !follows_prompts, false;
+        /// What paths of its manifest are resolved against.
+        home_url: Option<String> = app.fields.home_url.clone(), "https://tasks.example";
+        /// Where its manifest is; shown to its owner.
+        manifest_url: Option<String> = own(&app.fields.manifest_url, is_mine),
+            "https://tasks.example/.well-known/service-tools.json";
+        /// Where conversations are posted; shown to its owner.
+        webhook_url: Option<String> = own(&app.fields.webhook_url, is_mine), null;
+        /// Where a user connects to it.
+        setup_url: Option<String> = app.fields.setup_url.clone(), null;
+        /// What says whether a user has; shown to its owner.
+        setup_completed_url: Option<String> = own(&app.fields.setup_completed_url, is_mine), null;
+        /// The prompt of the summary that it writes of every conversation.
+        summary_prompt: Option<String> = app.fields.summary_prompt.clone(), null;
+        /// An MCP server whose tools it lends; shown to its owner.
+        mcp_url: Option<String> = own(&app.fields.mcp_url, is_mine), null;
+        /// What the assistant may call: the tools of its manifest, then those of its MCP server.
+        tools: Vec<AppTool> = manifest.tools.iter().map(|one| tool(one, is_mine)).collect(), [{
                 "name": "add_task", "description": "Adds a task. Use it when the user asks for one.", "method": "POST",
                 "parameters": {
                     "type": "object", "properties": { "title": { "type": "string" } }, "required": ["title"],
                 },
                 "auth_required": true, "status_message": "Using add task…",
                 "endpoint": "https://tasks.example/tools/add_task",
-            }],
-            "chat_messages": { "enabled": false, "target": "app", "notify": false },
-            "manifest_fetched_at": "2026-11-24T09:00:00Z", "failing_since": null, "switched_off_reason": null,
-            "created_at": "2026-11-24T09:00:00Z", "updated_at": "2026-11-24T09:00:00Z",
-        })
+            }];
+        /// Whether and how it writes to its users.
+        chat_messages: AppChatMessages = chat_messages(manifest),
+            { "enabled": false, "target": "app", "notify": false };
+        /// When its manifest was fetched.
+        manifest_fetched_at: Option<Time> = app.manifest_fetched_at.map(Time::from), "2026-11-24T09:00:00Z";
+        /// Since when its server has not answered.
+        failing_since: Option<Time> = app.failing_since.map(Time::from), null;
+        /// Why an operator switched it off.
+        switched_off_reason: Option<String> = app.switched_off_reason.clone(), null;
+        /// When it was made.
+        created_at: Time = app.created_at.into(), "2026-11-24T09:00:00Z";
+        /// When it last changed.
+        updated_at: Time = app.updated_at.into(), "2026-11-24T09:00:00Z";
     }
 }
 
-/// An app that was just made. A repeat under an `Idempotency-Key` does not show its secret again.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct CreatedApp {
-    #[serde(flatten)]
-    app: App,
-    /// `whsec_…`: calls of its tools and its webhooks are signed with it. Shown this once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    secret: Option<String>,
-}
-
-impl Shape for CreatedApp {
-    fn example() -> Value {
-        with(App::example(), "secret", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDbGmhWzS6Y6M=")
+shown_once! {
+    /// An app that was just made. A repeat under an `Idempotency-Key` does not show its secret again.
+    created_app(App) -> CreatedApp {
+        /// `whsec_…`: calls of its tools and its webhooks are signed with it. Shown this once.
+        secret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDbGmhWzS6Y6M="
     }
 }
 
-/// Whether and how an app writes to its users.
-#[derive(Debug, Serialize, JsonSchema)]
-struct AppChatMessages {
-    /// Whether it may.
-    enabled: bool,
-    /// In which chat.
-    #[schemars(with = "ChatTarget")]
-    target: &'static str,
-    /// Whether a push is sent, too.
-    notify: bool,
+shape! {
+    /// Whether and how an app writes to its users.
+    chat_messages(manifest: &Manifest) -> AppChatMessages {
+        /// Whether it may.
+        enabled: bool = manifest.chat_messages.enabled;
+        /// In which chat.
+        #[schemars(with = "ChatTarget")]
+        target: &'static str = manifest.chat_messages.target.as_str();
+        /// Whether a push is sent, too.
+        notify: bool = manifest.chat_messages.notify;
+    }
 }
 
-/// A tool that the assistant may call.
-#[derive(Debug, Serialize, JsonSchema)]
-struct AppTool {
-    /// Its name.
-    name: String,
-    /// When and how to use it.
-    description: String,
-    /// How it is called.
-    #[schemars(with = "ToolMethod")]
-    method: &'static str,
-    /// What it takes, as a JSON Schema.
-    #[schemars(with = "Map<String, Value>")]
-    parameters: Value,
-    /// Whether the app must know the user first.
-    auth_required: bool,
-    /// Shown while it runs.
-    status_message: String,
-    /// Where; shown to its owner.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    endpoint: Option<String>,
+shape! {
+    /// A tool that the assistant may call.
+    tool(tool: &Tool, is_mine: bool) -> AppTool {
+        /// Its name.
+        name: String = tool.name.clone();
+        /// When and how to use it.
+        description: String = tool.description.clone();
+        /// How it is called.
+        #[schemars(with = "ToolMethod")]
+        method: &'static str = tool.method.as_str();
+        /// What it takes, as a JSON Schema.
+        #[schemars(with = "Map<String, Value>")]
+        parameters: Value = tool.schema();
+        /// Whether the app must know the user first.
+        auth_required: bool = tool.auth_required;
+        /// Shown while it runs.
+        status_message: String = tool.status_message.clone();
+        /// Where; shown to its owner.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        endpoint: Option<String> = is_mine.then(|| tool.endpoint.as_str().to_owned());
+    }
 }
 
 /// An app as `viewer` sees it. What its owner's addresses hold behind their host is shown to the owner alone.
 pub fn app(app: &Record, viewer: &UserId, follows_prompts: bool) -> App {
-    let (fields, is_mine) = (&app.fields, app.owner == *viewer);
     let manifest = app.manifest.as_deref().and_then(Manifest::from_text).unwrap_or_default();
-    let own = |url: &Option<String>| url.clone().filter(|_| is_mine);
-    App {
-        id: app.id.clone(),
-        name: fields.name.clone(),
-        description: fields.description.clone(),
-        visibility: fields.visibility.as_str(),
-        mine: is_mine,
-        installed: app.installed,
-        uses: uses(app, &manifest),
-        sends_to: hosts(app, &manifest),
-        needs_model: fields.summary_prompt.is_some() && !follows_prompts,
-        home_url: fields.home_url.clone(),
-        manifest_url: own(&fields.manifest_url),
-        webhook_url: own(&fields.webhook_url),
-        setup_url: fields.setup_url.clone(),
-        setup_completed_url: own(&fields.setup_completed_url),
-        summary_prompt: fields.summary_prompt.clone(),
-        mcp_url: own(&fields.mcp_url),
-        tools: manifest.tools.iter().map(|one| tool(one, is_mine)).collect(),
-        chat_messages: AppChatMessages {
-            enabled: manifest.chat_messages.enabled,
-            target: manifest.chat_messages.target.as_str(),
-            notify: manifest.chat_messages.notify,
-        },
-        manifest_fetched_at: app.manifest_fetched_at.map(Time::from),
-        failing_since: app.failing_since.map(Time::from),
-        switched_off_reason: app.switched_off_reason.clone(),
-        created_at: app.created_at.into(),
-        updated_at: app.updated_at.into(),
-    }
+    seen(app, &manifest, app.owner == *viewer, follows_prompts)
 }
 
-/// The same with its secret.
-pub(crate) fn created_app(app: App, secret: &str) -> CreatedApp {
-    CreatedApp { app, secret: Some(secret.to_owned()) }
+fn own(url: &Option<String>, is_mine: bool) -> Option<String> {
+    url.clone().filter(|_| is_mine)
 }
 
 /// What an app gets, or does, once it is installed.
@@ -202,75 +152,30 @@ fn hosts(app: &Record, manifest: &Manifest) -> BTreeSet<String> {
     endpoints.chain(app.fields.webhook_url.as_deref()).filter_map(apps::origin).collect()
 }
 
-fn tool(tool: &Tool, is_mine: bool) -> AppTool {
-    AppTool {
-        name: tool.name.clone(),
-        description: tool.description.clone(),
-        method: tool.method.as_str(),
-        parameters: tool.schema(),
-        auth_required: tool.auth_required,
-        status_message: tool.status_message.clone(),
-        endpoint: is_mine.then(|| tool.endpoint.as_str().to_owned()),
+shape! {
+    /// A key of an app; its text is not kept.
+    pub app_key(key: &KeyRecord) -> AppKey {
+        /// Its id.
+        id: String = key.id.clone(), (super::conversation::ID);
+        /// What its owner calls it.
+        label: String = key.label.clone(), "production";
+        /// A hint by which its owner knows it again.
+        key_prefix: String = key.prefix.clone(), "lak_0000…zzzz";
+        /// When it was made.
+        created_at: Time = key.created_at.into(), "2026-11-24T09:00:00Z";
+        /// When it was last used, to the minute.
+        last_used_at: Option<Time> = key.last_used_at.map(Time::from), null;
+        /// When it was revoked.
+        revoked_at: Option<Time> = key.revoked_at.map(Time::from), null;
     }
 }
 
-/// A key of an app; its text is not kept.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct AppKey {
-    /// Its id.
-    id: String,
-    /// What its owner calls it.
-    label: String,
-    /// A hint by which its owner knows it again.
-    key_prefix: String,
-    /// When it was made.
-    created_at: Time,
-    /// When it was last used, to the minute.
-    last_used_at: Option<Time>,
-    /// When it was revoked.
-    revoked_at: Option<Time>,
-}
-
-impl Shape for AppKey {
-    fn example() -> Value {
-        json!({
-            "id": conversation::ID, "label": "production", "key_prefix": "lak_0000…zzzz",
-            "created_at": "2026-11-24T09:00:00Z", "last_used_at": null, "revoked_at": null,
-        })
+shown_once! {
+    /// A key that was just made. A repeat under an `Idempotency-Key` does not show its text again.
+    created_app_key(AppKey) -> CreatedAppKey {
+        /// `lak_…`: the key itself, shown this once.
+        secret = "lak_00000000000000000000000000000000zzzzzz"
     }
-}
-
-/// A key that was just made. A repeat under an `Idempotency-Key` does not show its text again.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct CreatedAppKey {
-    #[serde(flatten)]
-    key: AppKey,
-    /// `lak_…`: the key itself, shown this once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    secret: Option<String>,
-}
-
-impl Shape for CreatedAppKey {
-    fn example() -> Value {
-        with(AppKey::example(), "secret", "lak_00000000000000000000000000000000zzzzzz")
-    }
-}
-
-/// A key of an app without its text.
-pub fn app_key(key: &KeyRecord) -> AppKey {
-    AppKey {
-        id: key.id.clone(),
-        label: key.label.clone(),
-        key_prefix: key.prefix.clone(),
-        created_at: key.created_at.into(),
-        last_used_at: key.last_used_at.map(Time::from),
-        revoked_at: key.revoked_at.map(Time::from),
-    }
-}
-
-/// The same with its text.
-pub(crate) fn created_app_key(created: &KeyRecord, text: &str) -> CreatedAppKey {
-    CreatedAppKey { key: app_key(created), secret: Some(text.to_owned()) }
 }
 
 /// Ids of apps.

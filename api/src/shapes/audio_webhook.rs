@@ -3,46 +3,32 @@
 use outbox::AudioWebhook as Record;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Time, with, words::AudioDisabledReason};
 use crate::shapes::Shape;
 
-/// Where raw audio is posted.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct AudioWebhook {
-    /// Where to post.
-    url: String,
-    /// Seconds of audio in each request.
-    #[schemars(range(min = 1, max = 60))]
-    seconds: i32,
-    /// Whether it receives audio.
-    enabled: bool,
-    /// Why it is disabled.
-    #[schemars(with = "Option<AudioDisabledReason>")]
-    disabled_reason: Option<String>,
-    /// Since when requests fail.
-    failing_since: Option<Time>,
-    /// The last 2xx, to the minute.
-    last_success_at: Option<Time>,
-    /// When it was first set.
-    created_at: Time,
-    /// When its owner last changed it.
-    updated_at: Time,
-}
-
-impl Shape for AudioWebhook {
-    fn example() -> Value {
-        json!({
-            "url": "https://example.com/audio",
-            "seconds": 5,
-            "enabled": true,
-            "disabled_reason": null,
-            "failing_since": null,
-            "last_success_at": "2026-11-21T09:00:02Z",
-            "created_at": "2026-11-20T12:00:00Z",
-            "updated_at": "2026-11-20T12:00:00Z",
-        })
+shape! {
+    /// Where raw audio is posted.
+    pub audio_webhook(webhook: &Record) -> AudioWebhook {
+        /// Where to post.
+        url: String = webhook.url.clone(), "https://example.com/audio";
+        /// Seconds of audio in each request.
+        #[schemars(range(min = 1, max = 60))]
+        seconds: i32 = webhook.seconds, 5;
+        /// Whether it receives audio.
+        enabled: bool = webhook.enabled, true;
+        /// Why it is disabled.
+        #[schemars(with = "Option<AudioDisabledReason>")]
+        disabled_reason: Option<String> = webhook.disabled_reason.clone(), null;
+        /// Since when requests fail.
+        failing_since: Option<Time> = webhook.failing_since.map(Time::from), null;
+        /// The last 2xx, to the minute.
+        last_success_at: Option<Time> = webhook.last_success_at.map(Time::from), "2026-11-21T09:00:02Z";
+        /// When it was first set.
+        created_at: Time = webhook.created_at.into(), "2026-11-20T12:00:00Z";
+        /// When its owner last changed it.
+        updated_at: Time = webhook.updated_at.into(), "2026-11-20T12:00:00Z";
     }
 }
 
@@ -63,20 +49,6 @@ impl Shape for ChangedAudioWebhook {
     fn example() -> Value {
         let changed = with(AudioWebhook::example(), "status", "ok");
         with(changed, "secret", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDbGmhWzS6Y6M=")
-    }
-}
-
-/// It, without its secret.
-pub fn audio_webhook(webhook: &Record) -> AudioWebhook {
-    AudioWebhook {
-        url: webhook.url.clone(),
-        seconds: webhook.seconds,
-        enabled: webhook.enabled,
-        disabled_reason: webhook.disabled_reason.clone(),
-        failing_since: webhook.failing_since.map(Time::from),
-        last_success_at: webhook.last_success_at.map(Time::from),
-        created_at: webhook.created_at.into(),
-        updated_at: webhook.updated_at.into(),
     }
 }
 

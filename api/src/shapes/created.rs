@@ -11,30 +11,16 @@ use super::{
 };
 use crate::shapes::Shape;
 
-/// The state of a created conversation.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct CreatedConversation {
-    /// The conversation's id.
-    id: String,
-    /// Its status now.
-    #[schemars(with = "CreatedStatus")]
-    status: &'static str,
-    /// Whether it was judged not worth keeping.
-    discarded: bool,
-}
-
-impl Shape for CreatedConversation {
-    fn example() -> Value {
-        json!({ "id": conversation::ID, "status": "completed", "discarded": false })
-    }
-}
-
-/// The answer to a create.
-pub(crate) fn created(conversation: &Conversation) -> CreatedConversation {
-    CreatedConversation {
-        id: conversation.id.as_str().to_owned(),
-        status: conversation.status.as_str(),
-        discarded: conversation.discarded,
+shape! {
+    /// The state of a created conversation.
+    pub created(conversation: &Conversation) -> CreatedConversation {
+        /// The conversation's id.
+        id: String = conversation.id.as_str().to_owned(), (conversation::ID);
+        /// Its status now.
+        #[schemars(with = "CreatedStatus")]
+        status: &'static str = conversation.status.as_str(), "completed";
+        /// Whether it was judged not worth keeping.
+        discarded: bool = conversation.discarded, false;
     }
 }
 
@@ -43,28 +29,18 @@ pub(crate) fn deleted(id: &ConversationId) -> CreatedConversation {
     CreatedConversation { id: id.as_str().to_owned(), status: "deleted", discarded: true }
 }
 
-/// The conversation's size after an append.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct AppendedSegments {
-    /// The conversation's id.
-    id: String,
-    /// `in_progress`; in the answer to a late repeat, the present status.
-    #[schemars(with = "ConversationStatus")]
-    status: &'static str,
-    /// How many segments it holds now.
-    #[schemars(range(min = 0))]
-    segment_count: i64,
-}
-
-impl Shape for AppendedSegments {
-    fn example() -> Value {
-        json!({ "id": conversation::ID, "status": "in_progress", "segment_count": 2 })
+shape! {
+    /// The conversation's size after an append.
+    pub appended(id: &ConversationId, status: Status, count: i64) -> AppendedSegments {
+        /// The conversation's id.
+        id: String = id.as_str().to_owned(), (conversation::ID);
+        /// `in_progress`; in the answer to a late repeat, the present status.
+        #[schemars(with = "ConversationStatus")]
+        status: &'static str = status.as_str(), "in_progress";
+        /// How many segments it holds now.
+        #[schemars(range(min = 0))]
+        segment_count: i64 = count, 2;
     }
-}
-
-/// The answer to an append.
-pub(crate) fn appended(id: &ConversationId, status: Status, count: i64) -> AppendedSegments {
-    AppendedSegments { id: id.as_str().to_owned(), status: status.as_str(), segment_count: count }
 }
 
 /// The conversation, processing.

@@ -1,9 +1,6 @@
 //! Memories.
 
 use records::Memory as Record;
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::{
     Time,
@@ -11,94 +8,48 @@ use super::{
 };
 use crate::shapes::Shape;
 
-/// A fact about the user.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Memory {
-    /// Its id.
-    id: String,
-    /// The fact, 1–500 characters.
-    content: String,
-    /// Its kind.
-    #[schemars(with = "MemoryCategory")]
-    category: &'static str,
-    /// Who may see it.
-    #[schemars(with = "MemoryVisibility")]
-    visibility: &'static str,
-    /// Tags of the user's choice.
-    tags: Vec<String>,
-    /// When it was made.
-    created_at: Time,
-    /// When it last changed.
-    updated_at: Time,
-    /// Created by the user, not extracted.
-    manually_added: bool,
-    /// True if the user created it, false if it was extracted.
-    reviewed: bool,
-    /// True if the user created it, null if it was extracted.
-    user_review: Option<bool>,
-    /// Whether the user changed it.
-    edited: bool,
-    /// A rank among memories; always null so far.
-    scoring: Option<String>,
-    /// The conversation it was extracted from.
-    conversation_id: Option<String>,
-}
-
-impl Shape for Memory {
-    fn example() -> Value {
-        json!({
-            "id": "01993b23-518f-7e54-8f97-2f4091a23456",
-            "content": "Is allergic to cats",
-            "category": "core",
-            "visibility": "private",
-            "tags": ["health"],
-            "created_at": "2026-11-21T09:00:00Z",
-            "updated_at": "2026-11-21T09:00:00Z",
-            "manually_added": true,
-            "reviewed": true,
-            "user_review": true,
-            "edited": false,
-            "scoring": null,
-            "conversation_id": null,
-        })
+shape! {
+    /// A fact about the user.
+    // DECISIONS §1, "memory".
+    pub memory(memory: &Record) -> Memory {
+        /// Its id.
+        id: String = memory.id.as_str().to_owned(), "01993b23-518f-7e54-8f97-2f4091a23456";
+        /// The fact, 1–500 characters.
+        content: String = memory.content.clone(), "Is allergic to cats";
+        /// Its kind.
+        #[schemars(with = "MemoryCategory")]
+        category: &'static str = memory.category.as_str(), "core";
+        /// Who may see it.
+        #[schemars(with = "MemoryVisibility")]
+        visibility: &'static str = if memory.public { "public" } else { "private" }, "private";
+        /// Tags of the user's choice.
+        tags: Vec<String> = memory.tags.clone(), ["health"];
+        /// When it was made.
+        created_at: Time = memory.created_at.into(), "2026-11-21T09:00:00Z";
+        /// When it last changed.
+        updated_at: Time = memory.updated_at.into(), "2026-11-21T09:00:00Z";
+        /// Created by the user, not extracted.
+        manually_added: bool = memory.manually_added, true;
+        /// True if the user created it, false if it was extracted.
+        reviewed: bool = memory.reviewed, true;
+        /// True if the user created it, null if it was extracted.
+        user_review: Option<bool> = memory.user_review, true;
+        /// Whether the user changed it.
+        edited: bool = memory.edited, false;
+        /// A rank among memories; always null so far.
+        scoring: Option<String> = memory.scoring.clone(), null;
+        /// The conversation it was extracted from.
+        conversation_id: Option<String> = memory.conversation_id.as_ref().map(|id| id.as_str().to_owned()),
+            null;
     }
 }
 
-/// A memory (DECISIONS §1, "memory").
-pub fn memory(memory: &Record) -> Memory {
-    Memory {
-        id: memory.id.as_str().to_owned(),
-        content: memory.content.clone(),
-        category: memory.category.as_str(),
-        visibility: if memory.public { "public" } else { "private" },
-        tags: memory.tags.clone(),
-        created_at: memory.created_at.into(),
-        updated_at: memory.updated_at.into(),
-        manually_added: memory.manually_added,
-        reviewed: memory.reviewed,
-        user_review: memory.user_review,
-        edited: memory.edited,
-        scoring: memory.scoring.clone(),
-        conversation_id: memory.conversation_id.as_ref().map(|id| id.as_str().to_owned()),
+shape! {
+    /// Everything the batch created.
+    pub created_memories(created: &[Record]) -> CreatedMemories {
+        /// The memories, in the order in which they were sent.
+        memories: Vec<Memory> = created.iter().map(memory).collect(), [Memory::example()];
+        /// How many.
+        created_count: usize = created.len(), 1;
     }
-}
-
-/// Everything the batch created.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct CreatedMemories {
-    /// The memories, in the order in which they were sent.
-    memories: Vec<Memory>,
-    /// How many.
-    created_count: usize,
-}
-
-impl Shape for CreatedMemories {
-    fn example() -> Value {
-        json!({ "memories": [Memory::example()], "created_count": 1 })
-    }
-}
-
-/// The answer to a batch.
-pub(crate) fn created_memories(created: &[Record]) -> CreatedMemories {
-    CreatedMemories { memories: created.iter().map(memory).collect(), created_count: created.len() }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use assistant::{Reply, Source, ToolUse, Trouble};
+use assistant::{Reply, Source, SourceKind as Kind, ToolUse, Trouble};
 use records::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
-use store::ChatMessage;
+use store::{ChatMessage, Found, FoundKind};
 
 use super::{
     Time,
@@ -66,44 +66,47 @@ impl Shape for Message {
     }
 }
 
-/// Why a turn failed.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct MessageError {
-    /// One of a closed list (docs/assistant.md).
-    code: &'static str,
-    /// A sentence for the person.
-    detail: &'static str,
-    /// Whether the message stays so. `false` only with `interrupted`, and for ten minutes at most: a process that cannot be
-    /// heard may still keep its reply, which then takes this error's place.
-    #[serde(rename = "final")]
-    is_final: bool,
+shape! {
+    /// Why a turn failed.
+    pub message_error(trouble: Trouble) -> MessageError {
+        /// One of a closed list (docs/assistant.md).
+        code: &'static str = trouble.code();
+        /// A sentence for the person.
+        detail: &'static str = trouble.detail();
+        /// Whether the message stays so. `false` only with `interrupted`, and for ten minutes at most: a process that cannot be
+        /// heard may still keep its reply, which then takes this error's place.
+        #[serde(rename = "final")]
+        is_final: bool = true;
+    }
 }
 
-/// Something that a reply rests on.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct MessageSource {
-    /// Its id.
-    id: String,
-    /// What it is.
-    #[schemars(with = "SourceKind")]
-    kind: &'static str,
-    /// Its title, or its first words.
-    title: String,
-    /// When it began, or was made.
-    created_at: Time,
+shape! {
+    /// Something that a reply rests on.
+    pub message_source(source: &Source) -> MessageSource {
+        /// Its id.
+        id: String = source.id.clone();
+        /// What it is.
+        #[schemars(with = "SourceKind")]
+        kind: &'static str = source.kind.as_str();
+        /// Its title, or its first words.
+        title: String = source.title.replace('\0', "");
+        /// When it began, or was made.
+        created_at: Time = source.created_at.into();
+    }
 }
 
-/// A tool that was called.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct MessageTool {
-    /// Its name.
-    name: String,
-    /// The app that it belongs to; null for those of the service.
-    app_id: Option<String>,
-    /// Whether it did what was asked.
-    ok: bool,
-    /// How long it took.
-    millis: u32,
+shape! {
+    /// A tool that was called.
+    pub message_tool(tool: &ToolUse) -> MessageTool {
+        /// Its name.
+        name: String = tool.name.clone();
+        /// The app that it belongs to; null for those of the service.
+        app_id: Option<String> = tool.app_id.clone();
+        /// Whether it did what was asked.
+        ok: bool = tool.ok;
+        /// How long it took.
+        millis: u32 = tool.millis;
+    }
 }
 
 /// A message as it is kept; `names` are those of the user's apps.
@@ -152,49 +155,30 @@ pub(crate) fn ended(
     }
 }
 
-/// Why a turn has failed, as it is shown.
-pub(crate) fn message_error(trouble: Trouble) -> MessageError {
-    MessageError { code: trouble.code(), detail: trouble.detail(), is_final: true }
-}
-
-/// A source as it is kept and shown.
-pub(crate) fn message_source(source: &Source) -> MessageSource {
-    MessageSource {
-        id: source.id.clone(),
-        kind: source.kind.as_str(),
-        title: source.title.replace('\0', ""),
-        created_at: source.created_at.into(),
+shape! {
+    /// A thing that was found.
+    pub search_result(found: &Found) -> SearchResult {
+        /// Its id.
+        id: String = found.id.clone();
+        /// What it is.
+        #[schemars(with = "SearchKind")]
+        kind: &'static str = kind_of(found.kind).as_str();
+        /// A conversation's title; empty for what has none.
+        title: String = found.title.clone();
+        /// The passage, word for word, or the thing's own words.
+        text: String = found.text.clone();
+        /// When it began, or was made.
+        created_at: Time = found.at.into();
+        /// Whether it holds all the words, and not only some.
+        complete: bool = found.is_complete;
+        /// Of an action item: whether it is done.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        completed: Option<bool> = is_item(found).then_some(found.completed);
+        /// Of an action item: when it is due.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Option<Time>", extend("x-also-null" = true))]
+        due_at: Option<Option<Time>> = is_item(found).then(|| found.due_at.map(Time::from));
     }
-}
-
-/// A tool's use as it is kept and shown.
-pub(crate) fn message_tool(tool: &ToolUse) -> MessageTool {
-    MessageTool { name: tool.name.clone(), app_id: tool.app_id.clone(), ok: tool.ok, millis: tool.millis }
-}
-
-/// A thing that was found.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct SearchResult {
-    /// Its id.
-    pub(crate) id: String,
-    /// What it is.
-    #[schemars(with = "SearchKind")]
-    pub(crate) kind: &'static str,
-    /// A conversation's title; empty for what has none.
-    pub(crate) title: String,
-    /// The passage, word for word, or the thing's own words.
-    pub(crate) text: String,
-    /// When it began, or was made.
-    pub(crate) created_at: Time,
-    /// Whether it holds all the words, and not only some.
-    pub(crate) complete: bool,
-    /// Of an action item: whether it is done.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) completed: Option<bool>,
-    /// Of an action item: when it is due.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Time>", extend("x-also-null" = true))]
-    pub(crate) due_at: Option<Option<Time>>,
 }
 
 impl Shape for SearchResult {
@@ -204,4 +188,17 @@ impl Shape for SearchResult {
             "text": "Priya: The budget rises to 55,000.", "created_at": "2026-11-19T08:30:00Z", "complete": true,
         })
     }
+}
+
+/// What a thing is that was found.
+pub(crate) fn kind_of(kind: FoundKind) -> Kind {
+    match kind {
+        FoundKind::Conversation => Kind::Conversation,
+        FoundKind::Memory => Kind::Memory,
+        FoundKind::ActionItem => Kind::ActionItem,
+    }
+}
+
+fn is_item(found: &Found) -> bool {
+    matches!(found.kind, FoundKind::ActionItem)
 }

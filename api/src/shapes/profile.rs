@@ -2,8 +2,6 @@
 
 use outbox::Subscription;
 
-use schemars::JsonSchema;
-use serde::Serialize;
 use serde_json::{Value, json};
 use store::{KnownPerson, User};
 
@@ -13,107 +11,65 @@ use super::{
 };
 use crate::shapes::Shape;
 
-/// The user's settings.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Profile {
-    /// The person's id.
-    id: String,
-    /// The user's name as a speaker.
-    name: Option<String>,
-    /// An IANA time zone: due dates are resolved in it.
-    time_zone: String,
-    /// A language code.
-    language: String,
-    /// Their conversations are processed with their own model key only.
-    requires_byok: bool,
-    /// Summarization apps that are on.
-    #[schemars(with = "Vec<SummaryApp>")]
-    apps: Vec<String>,
-    /// When the user was created.
-    created_at: Time,
-}
-
-impl Shape for Profile {
-    fn example() -> Value {
-        json!({
-            "id": "ada",
-            "name": "Ada",
-            "time_zone": "Europe/London",
-            "language": "en",
-            "requires_byok": false,
-            "apps": ["minutes"],
-            "created_at": "2026-11-20T12:00:00Z",
-        })
+shape! {
+    /// The user's settings.
+    // DECISIONS §2.
+    pub user(user: &User) -> Profile {
+        /// The person's id.
+        id: String = user.id.as_str().to_owned(), "ada";
+        /// The user's name as a speaker.
+        name: Option<String> = user.name.clone(), "Ada";
+        /// An IANA time zone: due dates are resolved in it.
+        time_zone: String = user.time_zone.clone(), "Europe/London";
+        /// A language code.
+        language: String = user.language.clone(), "en";
+        /// Their conversations are processed with their own model key only.
+        requires_byok: bool = user.requires_byok, false;
+        /// Summarization apps that are on.
+        #[schemars(with = "Vec<SummaryApp>")]
+        apps: Vec<String> = user.apps.clone(), ["minutes"];
+        /// When the user was created.
+        created_at: Time = user.created_at.into(), "2026-11-20T12:00:00Z";
     }
 }
 
-/// A person's own settings (DECISIONS §2).
-pub fn user(user: &User) -> Profile {
-    Profile {
-        id: user.id.as_str().to_owned(),
-        name: user.name.clone(),
-        time_zone: user.time_zone.clone(),
-        language: user.language.clone(),
-        requires_byok: user.requires_byok,
-        apps: user.apps.clone(),
-        created_at: user.created_at.into(),
+shape! {
+    /// A person whom the user knows: `person_id` of segments.
+    // DECISIONS §1, "a person of the user's".
+    pub person(person: &KnownPerson) -> Person {
+        /// Their id.
+        id: String = person.id.clone(), "01993b25-73b1-7076-81b9-4162b3c45678";
+        /// Their name, 1–100 characters.
+        name: String = person.name.clone(), "Helena";
+        /// When they were added.
+        created_at: Time = person.created_at.into(), "2026-11-21T09:00:00Z";
+        /// When they were last renamed.
+        updated_at: Time = person.updated_at.into(), "2026-11-21T09:00:00Z";
     }
 }
 
-/// A person whom the user knows: `person_id` of segments.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Person {
-    /// Their id.
-    id: String,
-    /// Their name, 1–100 characters.
-    name: String,
-    /// When they were added.
-    created_at: Time,
-    /// When they were last renamed.
-    updated_at: Time,
-}
-
-impl Shape for Person {
-    fn example() -> Value {
-        json!({
-            "id": "01993b25-73b1-7076-81b9-4162b3c45678",
-            "name": "Helena",
-            "created_at": "2026-11-21T09:00:00Z",
-            "updated_at": "2026-11-21T09:00:00Z",
-        })
+shape! {
+    /// Where the user gets reminders of action items.
+    // Without its keys; its address has the name that it was sent under.
+    pub subscription(subscription: &Subscription) -> PushSubscription {
+        /// Its id.
+        id: String = subscription.id.clone();
+        /// A browser or a webhook.
+        #[schemars(with = "SubscriptionKind")]
+        kind: String = subscription.kind.clone();
+        /// Of a browser's: its push service's address.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        endpoint: Option<String> = address(subscription, "webpush");
+        /// Of a webhook: where to post.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        url: Option<String> = address(subscription, "webhook");
+        /// Since when deliveries fail.
+        failing_since: Option<Time> = subscription.failing_since.map(Time::from);
+        /// The last successful delivery.
+        last_success_at: Option<Time> = subscription.last_success_at.map(Time::from);
+        /// When it was made.
+        created_at: Time = subscription.created_at.into();
     }
-}
-
-/// A person whom the user knows (DECISIONS §1, "a person of the user's").
-pub fn person(person: &KnownPerson) -> Person {
-    Person {
-        id: person.id.clone(),
-        name: person.name.clone(),
-        created_at: person.created_at.into(),
-        updated_at: person.updated_at.into(),
-    }
-}
-
-/// Where the user gets reminders of action items.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct PushSubscription {
-    /// Its id.
-    id: String,
-    /// A browser or a webhook.
-    #[schemars(with = "SubscriptionKind")]
-    kind: String,
-    /// Of a browser's: its push service's address.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    endpoint: Option<String>,
-    /// Of a webhook: where to post.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    url: Option<String>,
-    /// Since when deliveries fail.
-    failing_since: Option<Time>,
-    /// The last successful delivery.
-    last_success_at: Option<Time>,
-    /// When it was made.
-    created_at: Time,
 }
 
 impl Shape for PushSubscription {
@@ -129,29 +85,15 @@ impl Shape for PushSubscription {
     }
 }
 
-/// A push subscription without its keys; its address has the name that it was sent under.
-pub fn subscription(subscription: &Subscription) -> PushSubscription {
-    let address = |kind| (subscription.kind == kind).then(|| subscription.url.clone());
-    PushSubscription {
-        id: subscription.id.clone(),
-        kind: subscription.kind.clone(),
-        endpoint: address("webpush"),
-        url: address("webhook"),
-        failing_since: subscription.failing_since.map(Time::from),
-        last_success_at: subscription.last_success_at.map(Time::from),
-        created_at: subscription.created_at.into(),
-    }
+fn address(subscription: &Subscription, kind: &str) -> Option<String> {
+    (subscription.kind == kind).then(|| subscription.url.clone())
 }
 
-/// What a browser subscribes with.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct PushKey {
-    /// `applicationServerKey`, base64url.
-    pub(crate) public_key: String,
-}
-
-impl Shape for PushKey {
-    fn example() -> Value {
-        json!({ "public_key": "BGsX0fLhLEJH-Lzm5WOkQPJ3A32BLeszoPShOUXYmMKWT-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU" })
+shape! {
+    /// What a browser subscribes with.
+    pub push_key(key: &str) -> PushKey {
+        /// `applicationServerKey`, base64url.
+        public_key: String = key.to_owned(),
+            "BGsX0fLhLEJH-Lzm5WOkQPJ3A32BLeszoPShOUXYmMKWT-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU";
     }
 }

@@ -2,24 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::shapes::Shape;
-
-/// What answers here.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Status {
-    /// The version of the service.
-    pub(crate) version: &'static str,
-    /// The engine behind each ability, with its model and the version of its prompts.
-    #[schemars(with = "BTreeMap<String, String>")]
-    pub(crate) engines: Map<String, Value>,
-}
-
-impl Shape for Status {
-    fn example() -> Value {
-        json!({ "version": "0.1.0", "engines": { "describe": "embedded/18", "embed": "embedded/18" } })
+shape! {
+    /// What answers here.
+    pub status(engines: Map<String, Value>) -> Status {
+        /// The version of the service.
+        version: &'static str = env!("CARGO_PKG_VERSION"), "0.1.0";
+        /// The engine behind each ability, with its model and the version of its prompts.
+        #[schemars(with = "BTreeMap<String, String>")]
+        engines: Map<String, Value> = engines, { "describe": "embedded/18", "embed": "embedded/18" };
     }
 }

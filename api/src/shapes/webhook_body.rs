@@ -1,53 +1,54 @@
 //! What receivers of webhooks read: `{type, timestamp, data}` (DECISIONS §6); an installed app reads the data alone.
 
 use outbox::ClaimedDelivery;
-
-use records::{EventKind, WebhookFormat};
-
-use records::{ActionItem, Memory};
-use schemars::JsonSchema;
-use serde::Serialize;
+use records::{ActionItem, Conversation, EventKind, Memory, WebhookFormat};
 use serde_json::{Value, json};
 use store::ConversationView;
 
 use super::{action_item, conversation, memory, moment, words::ConversationStatus};
 
-/// Ids and status, without a word that was said.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct ThinEventData {
-    /// The item, of `action_item.created`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    action_item_id: Option<String>,
-    /// The memory, of `memory.created`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    memory_id: Option<String>,
-    /// The conversation.
-    conversation_id: String,
-    /// Its status.
-    #[schemars(with = "ConversationStatus")]
-    status: &'static str,
-    /// Whether it is hidden.
-    discarded: bool,
+/// The id of the action item or the memory that an event is about.
+type Subject = (Option<String>, Option<String>);
+
+shape! {
+    /// Ids and status, without a word that was said.
+    pub(crate) thin_event(subject: Subject, conversation: &Conversation) -> ThinEventData {
+        /// The item, of `action_item.created`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        action_item_id: Option<String> = subject.0;
+        /// The memory, of `memory.created`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        memory_id: Option<String> = subject.1;
+        /// The conversation.
+        conversation_id: String = conversation.id.as_str().to_owned();
+        /// Its status.
+        #[schemars(with = "ConversationStatus")]
+        status: &'static str = conversation.status.as_str();
+        /// Whether it is hidden.
+        discarded: bool = conversation.discarded;
+    }
 }
 
-/// The id of what a user created, without its text.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct ThinCreatedData {
-    /// The item, of `action_item.created`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    action_item_id: Option<String>,
-    /// The memory, of `memory.created`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    memory_id: Option<String>,
-    /// It belongs to no conversation.
-    conversation_id: (),
+shape! {
+    /// The id of what a user created, without its text.
+    pub(crate) thin_created(subject: Subject) -> ThinCreatedData {
+        /// The item, of `action_item.created`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        action_item_id: Option<String> = subject.0;
+        /// The memory, of `memory.created`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        memory_id: Option<String> = subject.1;
+        /// It belongs to no conversation.
+        conversation_id: () = ();
+    }
 }
 
-/// A test.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct TestEventData {
-    /// The endpoint.
-    endpoint_id: String,
+shape! {
+    /// A test.
+    pub(crate) test_event(endpoint: &str) -> TestEventData {
+        /// The endpoint.
+        endpoint_id: String = endpoint.to_owned();
+    }
 }
 
 /// Renders deliveries. Pure: the same delivery and conversation always give the same bytes.
@@ -66,7 +67,7 @@ impl WebhookBodies {
         new_item: Option<&ActionItem>,
     ) -> Option<Vec<u8>> {
         let (name, data) = match (delivery.event, conversation) {
-            (None, _) => ("webhook.test", json!(TestEventData { endpoint_id: delivery.endpoint_id.clone() })),
+            (None, _) => ("webhook.test", json!(test_event(&delivery.endpoint_id))),
             (Some(event), Some(view)) => (event.as_str(), data(delivery, event, view, new_memory)),
             (Some(event), None) if delivery.conversation_id.is_none() => {
                 (event.as_str(), of_no_conversation(delivery, event, new_memory, new_item))
@@ -114,25 +115,14 @@ fn of_no_conversation(
             .map(|new_memory| json!(memory(new_memory)))
             .or_else(|| new_item.map(|new_item| json!(action_item(new_item)))),
     };
-    shown.unwrap_or_else(|| {
-        let (action_item_id, memory_id) = subject(delivery, event);
-        json!(ThinCreatedData { action_item_id, memory_id, conversation_id: () })
-    })
+    shown.unwrap_or_else(|| json!(thin_created(subject(delivery, event))))
 }
 
 fn ids_and_status(delivery: &ClaimedDelivery, event: EventKind, view: &ConversationView) -> Value {
-    let (action_item_id, memory_id) = subject(delivery, event);
-    json!(ThinEventData {
-        action_item_id,
-        memory_id,
-        conversation_id: view.conversation.id.as_str().to_owned(),
-        status: view.conversation.status.as_str(),
-        discarded: view.conversation.discarded,
-    })
+    json!(thin_event(subject(delivery, event), &view.conversation))
 }
 
-/// The id of the action item or the memory that the event is about.
-fn subject(delivery: &ClaimedDelivery, event: EventKind) -> (Option<String>, Option<String>) {
+fn subject(delivery: &ClaimedDelivery, event: EventKind) -> Subject {
     let id = delivery.subject_id.clone();
     match event {
         EventKind::ActionItemCreated => (id, None),

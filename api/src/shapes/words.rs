@@ -9,8 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use store::AppVisibility as Visible;
 
 use crate::{
-    Scope as Scopes, Settings,
-    error::Code,
+    Code, Scope as Scopes, Settings,
     read::{Choice, Named, Take, named},
 };
 

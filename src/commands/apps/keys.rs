@@ -11,8 +11,8 @@ use store::{AppKeyRefusal, NewAppKey};
 use super::{
     super::{
         ids, named,
-        stdout::say,
-        table::{self, Column, CommonArgs, id, print_json, text, word},
+        stdout::reply,
+        table::{self, Column, CommonArgs, id, text, word},
         times::ago,
     },
     find, unknown,
@@ -82,10 +82,8 @@ pub(super) async fn run(common: &CommonArgs, keys: Keys) -> anyhow::Result<()> {
                         AppKeyRefusal::TooMany => Exit::Refused(format!("{app} has 20 live keys already")),
                     },
                 )?;
-            let shown = match as_json {
-                true => print_json(&json!({ "id": made.id, "key": text.plaintext.expose_secret() })),
-                false => say!("{}", text.plaintext.expose_secret()),
-            };
+            let shown = reply!(as_json, { "id": made.id, "key": text.plaintext.expose_secret() },
+                "{}", text.plaintext.expose_secret());
             match shown {
                 Ok(()) => Ok(()),
                 Err(error) => Err(error.context(unseen(&operations, &owner, &app, &made.id).await)),
@@ -120,10 +118,7 @@ pub(super) async fn run(common: &CommonArgs, keys: Keys) -> anyhow::Result<()> {
             if !operations.store().revoke_app_key(&owner, &app, &id).await? {
                 return Err(Exit::NotFound(format!("{app} has no live key {id}")).into());
             }
-            match as_json {
-                true => print_json(&json!({ "id": id, "revoked": true })),
-                false => say!("revoked {id}"),
-            }
+            reply!(as_json, { "id": id, "revoked": true }, "revoked {id}")
         }
     }
 }

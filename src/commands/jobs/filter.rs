@@ -57,9 +57,6 @@ impl Which {
     }
 
     /// As the ledger filters; ages count back from the database's clock.
-    ///
-    /// # Errors
-    /// When the database does not answer.
     pub(crate) async fn filter(
         &self,
         operations: &Operations,

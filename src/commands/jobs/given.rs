@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use job::{Command, JobId};
 use ledger::Answer;
 use operations::{Operations, OrderCounts, OrderOfMany};
-use serde_json::json;
 
 use super::order_id;
 use crate::{
@@ -14,8 +13,7 @@ use crate::{
         over_shards::{Failures, NOT_EVERYWHERE},
         progress,
         stderr::note,
-        stdout::say,
-        table::print_json,
+        stdout::reply,
     },
     exit::{PARTLY, in_one_line},
 };
@@ -189,11 +187,8 @@ pub(super) fn answer(
         note!("and {} more", rest - NAMED);
     }
     let OrderCounts { granted, refused, failed } = results.counts;
-    match as_json {
-        true => print_json(&json!({ "found": found, field(done): granted, "refused": refused,
-            "failed": failed, "unanswered": results.unanswered(found) })),
-        false => say!("{}", results.words(order, found)),
-    }?;
+    reply!(as_json, { "found": found, field(done): granted, "refused": refused,
+            "failed": failed, "unanswered": results.unanswered(found) }, "{}", results.words(order, found))?;
     results.failures.end(NOT_EVERYWHERE)?;
     Ok(if rest == 0 { ExitCode::SUCCESS } else { ExitCode::from(PARTLY) })
 }

@@ -6,7 +6,6 @@ use clap::Args;
 use job::{JobId, Policy};
 use operations::{JobFilter, Operations, OrderOfMany};
 use records::UserId;
-use serde_json::json;
 
 use super::{
     filter::{OF_MANY, Which},
@@ -18,8 +17,8 @@ use crate::{
         consent::{Cause, Consent},
         ids,
         over_shards::{each, label},
-        stdout::{plain, say},
-        table::{CommonArgs, print_json},
+        stdout::{plain, reply, say},
+        table::CommonArgs,
     },
     exit::Exit,
 };
@@ -82,9 +81,6 @@ type Named = [(Operations, String)];
 type Found = Vec<(String, UserId)>;
 
 /// Gives an order to jobs by name, or to all that a filter finds: those of everybody are meant only where that is said.
-///
-/// # Errors
-/// When the database does not answer, no jobs and no filter are named, there is no such job, or its state refuses.
 pub(super) async fn run(
     common: &CommonArgs,
     order: OrderOfMany,
@@ -121,10 +117,7 @@ async fn of_filter(
     let (jobs, people) = (several(count, one, many), several(users.len() as i64, "person", "people"));
     if count == 0 || !consent.given(&question(order, &format!("{jobs} of {people}")))? {
         let (was, were) = (format!("{one} was found"), format!("{many} were found"));
-        match as_json {
-            true => print_json(&json!({ "found": count, field(done): 0 })),
-            false => say!("{}", several(count, &was, &were)),
-        }?;
+        reply!(as_json, { "found": count, field(done): 0 }, "{}", several(count, &was, &were))?;
         return looks.complete().map(|()| ExitCode::SUCCESS);
     }
     let words = format!("{many}, {}", which.words("all"));
@@ -212,11 +205,8 @@ async fn named(
         operations.operate(&JobId::from_text(id.as_str()), order.operation(), &cause.action()).await?;
     let job = granted(operations, id, answer).await?;
     let (_, done) = verbs(order);
-    match as_json {
-        true => print_json(&json!({ "job_id": id, "done": done, "status": job.state.status(),
-            "dispatch_generation": job.generation.0 })),
-        false => say!("{done}: {id}"),
-    }?;
+    reply!(as_json, { "job_id": id, "done": done, "status": job.state.status(),
+            "dispatch_generation": job.generation.0 }, "{done}: {id}")?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -226,10 +216,8 @@ async fn foresee(operations: &Operations, order: OrderOfMany, id: &str, as_json:
     if let Err(refusal) = job::decide(&page.view.job, command(order), page.at, &Policy::default()) {
         return Err(Exit::Refused(super::refused(operations, id, refusal).await).into());
     }
-    match as_json {
-        true => print_json(&json!({ "job_id": id, "guard": page.why.guard() })),
-        false => say!("would {} {id}: {}", verbs(order).0, plain(&page.why)),
-    }
+    reply!(as_json, { "job_id": id, "guard": page.why.guard() },
+        "would {} {id}: {}", verbs(order).0, plain(&page.why))
 }
 
 #[cfg(test)]

@@ -24,9 +24,6 @@ pub(super) struct Switch {
 }
 
 /// Stops claiming.
-///
-/// # Errors
-/// As [`Switch::tell`].
 pub(super) async fn pause(shards: &[Operations], switch: &Switch, as_json: bool) -> anyhow::Result<()> {
     let (queue, action) = (switch.queue(), switch.cause.action());
     let pause = async |shard: &Operations| Ok((shard.pause(queue, &action).await?, PAUSED));
@@ -35,9 +32,6 @@ pub(super) async fn pause(shards: &[Operations], switch: &Switch, as_json: bool)
 }
 
 /// Claims again.
-///
-/// # Errors
-/// As [`Switch::tell`].
 pub(super) async fn resume(shards: &[Operations], switch: &Switch, as_json: bool) -> anyhow::Result<()> {
     let (queue, action) = (switch.queue(), switch.cause.action());
     let resume = async |shard: &Operations| {
@@ -89,8 +83,8 @@ impl Switch {
                 .collect();
             let any = changed.iter().any(|(_, (changed, _))| *changed);
             let mut all = json!({ "queue": self.queue, "state": state, "changed": any });
-            if let Some(fields) = all.as_object_mut().filter(|_| !shards.is_empty()) {
-                fields.insert("shards".to_owned(), Value::Array(shards));
+            if !shards.is_empty() {
+                all["shards"] = json!(shards);
             }
             print_json(&all)?;
         } else {

@@ -19,7 +19,7 @@ use crate::{
         over_shards::{each, label},
         replays,
         stderr::note,
-        stdout::{plain, say},
+        stdout::{plain, reply},
         table::print_json,
     },
     exit::Exit,
@@ -55,9 +55,6 @@ pub(super) struct Replay {
 }
 
 /// Replays one.
-///
-/// # Errors
-/// When the database does not answer, there is no such job, or its state refuses.
 pub(super) async fn one(
     operations: &Operations,
     replay: &Replay,
@@ -68,32 +65,21 @@ pub(super) async fn one(
     if replay.consent.dry_run {
         let page = super::page(operations, id).await?;
         let kept = if replay.from_scratch { 0 } else { page.view.checkpoints.len() };
-        match as_json {
-            true => print_json(&json!({ "job_id": id, "guard": page.why.guard(), "recorded_stages": kept })),
-            false => say!("{}\nrecorded stages that would be kept: {kept}", plain(&page.why)),
-        }?;
+        reply!(as_json, { "job_id": id, "guard": page.why.guard(), "recorded_stages": kept },
+            "{}\nrecorded stages that would be kept: {kept}", plain(&page.why))?;
         return Ok(ExitCode::SUCCESS);
     }
     let (job, action) = (JobId::from_text(id.to_owned()), replay.cause.action());
     let operation = Operation::Replay { from_scratch: replay.from_scratch };
     let job = granted(operations, id, operations.operate(&job, operation, &action).await?).await?;
     let parked = matches!(job.state, State::BlockedByok);
-    match as_json {
-        true => print_json(&json!({ "job_id": id, "done": "replayed", "status": job.state.status(),
-            "dispatch_generation": job.generation.0 })),
-        false => say!(
-            "replayed {id}, generation {}{}",
-            job.generation,
-            if parked { ", parked until its user brings keys" } else { "" }
-        ),
-    }?;
+    reply!(as_json, { "job_id": id, "done": "replayed", "status": job.state.status(),
+            "dispatch_generation": job.generation.0 }, "replayed {id}, generation {}{}", job.generation,
+        if parked { ", parked until its user brings keys" } else { "" })?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Replays all that the filter finds: an operation in every shard in which it finds something.
-///
-/// # Errors
-/// When the database does not answer, or no filter was named.
 pub(super) async fn many(shards: &[Operations], replay: &Replay, as_json: bool) -> anyhow::Result<ExitCode> {
     if replay.which.is_empty() && !replay.all {
         return Err(Exit::Usage("name a job, a filter, or --all".to_owned()).into());

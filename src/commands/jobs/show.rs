@@ -61,14 +61,12 @@ pub(super) fn print(page: &JobPage, as_json: bool) -> anyhow::Result<()> {
 /// A job's page as a JSON object: the job's own fields, and what explains them.
 fn page_json(page: &JobPage) -> Value {
     let mut all = to_json(&page.view);
-    if let Some(fields) = all.as_object_mut() {
-        fields.insert("why".into(), json!({ "guard": page.why.guard(), "sentence": page.why.to_string() }));
-        fields.insert("engine".into(), json!(page.engine));
-        fields.insert("model_calls".into(), page.spent.iter().map(spent_json).collect());
-        fields.insert("speech".into(), page.speech.iter().map(speech_json).collect());
-        fields.insert("timeline".into(), page.history.iter().map(event_json).collect());
-        fields.insert("actions".into(), page.actions.iter().map(action_json).collect());
-    }
+    all["why"] = json!({ "guard": page.why.guard(), "sentence": page.why.to_string() });
+    all["engine"] = json!(page.engine);
+    all["model_calls"] = page.spent.iter().map(spent_json).collect();
+    all["speech"] = page.speech.iter().map(speech_json).collect();
+    all["timeline"] = page.history.iter().map(event_json).collect();
+    all["actions"] = page.actions.iter().map(action_json).collect();
     all
 }
 
@@ -168,8 +166,8 @@ pub(crate) fn action_json(action: &ActionView) -> Value {
         "detail": action.detail,
         "created_at": time(action.created_at),
     });
-    if let (Some(shard), Some(fields)) = (action.shard, document.as_object_mut()) {
-        fields.insert("shard".to_owned(), json!(shard));
+    if let Some(shard) = action.shard {
+        document["shard"] = json!(shard);
     }
     document
 }

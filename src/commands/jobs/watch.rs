@@ -34,9 +34,6 @@ pub(super) struct Watch {
 }
 
 /// Watches a job until it has come to rest.
-///
-/// # Errors
-/// As [`until_ended`].
 pub(super) async fn job(
     operations: &Operations,
     watch: &Watch,
@@ -47,9 +44,6 @@ pub(super) async fn job(
 }
 
 /// Watches the queues, over all of the shards that answer.
-///
-/// # Errors
-/// As [`until_ended`], and when no shard answers.
 pub(super) async fn queues(shards: &[Operations], watch: &Watch, as_json: bool) -> anyhow::Result<()> {
     each(shards, async |_| Ok(())).await?;
     until_ended(queues::watch(shards, watch, as_json)).await

@@ -3,15 +3,14 @@
 use clap::Args;
 use operations::{ErasureStep, Operations};
 use records::UserId;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::commands::ids::no_such_user;
 use crate::commands::{
     consent::{Cause, Consent},
     outage::with_retries,
     progress,
-    stdout::say,
-    table::print_json,
+    stdout::reply,
 };
 
 /// The user to delete, the operator and the reason.
@@ -31,10 +30,8 @@ pub(super) async fn run(operations: &Operations, delete: &Delete, as_json: bool)
     let found = operations.user_rows(&user).await?.ok_or_else(|| no_such_user(&user))?;
     let question = format!("Delete the user {user} and everything that belongs to them ({})?", words(&found));
     if !delete.consent.given(&question)? {
-        return match as_json {
-            true => print_json(&json!({ "id": user.as_str(), "deleted": false, "rows": counts(&found) })),
-            false => say!("{user} has {}; nothing was deleted", words(&found)),
-        };
+        return reply!(as_json, { "id": user.as_str(), "deleted": false, "rows": counts(&found) },
+            "{user} has {}; nothing was deleted", words(&found));
     }
     let action = delete.cause.action();
     let begun = operations.begin_erasure(&user, &action).await?.ok_or_else(|| no_such_user(&user))?;
@@ -47,10 +44,8 @@ pub(super) async fn run(operations: &Operations, delete: &Delete, as_json: bool)
         bar.inc(rows);
     }
     bar.finish_and_clear();
-    match as_json {
-        true => print_json(&json!({ "id": user.as_str(), "deleted": true, "rows": counts(&begun) })),
-        false => say!("deleted {user}: {}", words(&begun)),
-    }
+    reply!(as_json, { "id": user.as_str(), "deleted": true, "rows": counts(&begun) },
+        "deleted {user}: {}", words(&begun))
 }
 
 fn words(counts: &[(&str, i64)]) -> String {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::commands::ids::no_such_user;
 use crate::{
-    commands::{consent::Cause, stdout::say, table::print_json},
+    commands::{consent::Cause, stdout::reply},
     exit::Exit,
     lifecycle::Interruption,
 };
@@ -70,10 +70,8 @@ pub(super) async fn run(operations: &Operations, export: &Export, as_json: bool)
         let _ = fs::remove_file(&partial);
     }
     let rows = named?;
-    match as_json {
-        true => print_json(&json!({ "id": user.as_str(), "file": path, "rows": rows })),
-        false => say!("{rows} rows of {user} are in {path}"),
-    }?;
+    reply!(as_json, { "id": user.as_str(), "file": path, "rows": rows },
+        "{rows} rows of {user} are in {path}")?;
     Ok(ExitCode::SUCCESS)
 }
 

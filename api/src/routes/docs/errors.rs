@@ -1,6 +1,6 @@
 //! `/docs/errors`: every error code with what it means and what to do, where `doc_url` of an error leads.
 
-use crate::error::Code;
+use crate::Code;
 
 /// The whole page.
 pub(super) fn render() -> String {

@@ -64,9 +64,6 @@ impl Look<'_> {
 }
 
 /// Looks until it has looked often enough.
-///
-/// # Errors
-/// When the database does not answer, or no longer does; at the end, when a shard did not answer the last look.
 pub(super) async fn watch(shards: &[Operations], watch: &Watch, as_json: bool) -> anyhow::Result<()> {
     let rewrites = !as_json && std::io::stdout().is_terminal();
     let mut outage = Outage::default();
