@@ -4,7 +4,10 @@ mod families;
 mod gauges;
 
 use std::{
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -28,6 +31,7 @@ use self::gauges::Service;
 const READY_WAIT: Duration = Duration::from_secs(2);
 
 const SCHEMA: &str = "the schema is not this version's: run `listen migrate`\n";
+const NO_WRITES: &str = "the database accepts no writes\n";
 
 /// What the admin routes look at.
 #[derive(Clone)]
@@ -45,6 +49,8 @@ pub(crate) struct Readiness {
     pub(crate) has_worker: bool,
     /// The worker of each shard, once it was started.
     pub(crate) workers: Vec<Arc<OnceLock<Health>>>,
+    /// Whether the database of each shard accepted writes once since the process started.
+    pub(crate) accepted_writes: Vec<Arc<AtomicBool>>,
     pub(crate) stopping: CancellationToken,
 }
 
@@ -87,8 +93,13 @@ impl Readiness {
     }
 
     fn each(&self) -> impl Iterator<Item = ShardReadiness<'_>> {
-        let shards = self.shards.iter().zip(&self.workers);
-        shards.map(|(ledger, worker)| ShardReadiness { ledger, has_worker: self.has_worker, worker })
+        let shards = self.shards.iter().zip(&self.workers).zip(&self.accepted_writes);
+        shards.map(|((ledger, worker), accepted_writes)| ShardReadiness {
+            ledger,
+            has_worker: self.has_worker,
+            worker,
+            accepted_writes,
+        })
     }
 }
 
@@ -97,6 +108,7 @@ struct ShardReadiness<'a> {
     ledger: &'a Ledger,
     has_worker: bool,
     worker: &'a OnceLock<Health>,
+    accepted_writes: &'a AtomicBool,
 }
 
 impl ShardReadiness<'_> {
@@ -116,11 +128,19 @@ impl ShardReadiness<'_> {
         }
     }
 
+    /// A process that starts at a database without writes is not ready, so that a rolling update with the address of a standby
+    /// stops. One that was ready stays so, and goes on with reads, while its database has become one.
     async fn database(&self) -> Result<(), &'static str> {
-        match self.ledger.db().within(READY_WAIT, self.ledger.db().is_migrated()).await {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(SCHEMA),
-            Err(_) => Err("the database does not answer\n"),
+        let db = self.ledger.db();
+        let asked = async { Ok((db.is_migrated().await?, db.accepts_writes().await?)) };
+        let (is_migrated, accepts_writes) =
+            db.within(READY_WAIT, asked).await.map_err(|_| "the database does not answer\n")?;
+        if !is_migrated {
+            return Err(SCHEMA);
+        }
+        match self.accepted_writes.fetch_or(accepts_writes, Ordering::Relaxed) || accepts_writes {
+            true => Ok(()),
+            false => Err(NO_WRITES),
         }
     }
 }
@@ -208,7 +228,8 @@ mod tests {
         let service = Arc::new(Service::new(shards.clone(), Pool::new(1).unwrap()));
         let has_worker = worker.is_some();
         let workers = vec![Arc::new(worker.map_or_else(OnceLock::new, OnceLock::from))];
-        let readiness = Readiness { shards, has_worker, workers, stopping };
+        let accepted_writes = vec![Arc::default()];
+        let readiness = Readiness { shards, has_worker, workers, accepted_writes, stopping };
         let admin = Admin { registry: Registry::new(), service, readiness };
         let answer = ready(State(admin), RawQuery(query.map(str::to_owned))).await;
         let (status, body) = (answer.status(), to_bytes(answer.into_body(), 1 << 10).await.unwrap());

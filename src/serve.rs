@@ -93,6 +93,7 @@ pub(crate) async fn start(app: &Arc<App>, lifecycle: &Lifecycle) -> anyhow::Resu
         shards: app.shards.clone(),
         has_worker: app.config.has(Role::Worker),
         workers: app.shards.iter().map(|_| Arc::default()).collect(),
+        accepted_writes: app.shards.iter().map(|_| Arc::default()).collect(),
         stopping: lifecycle.soft.clone(),
     };
     let admin_router = admin::router(readiness.clone(), app.compute.clone(), app.registry.clone());

@@ -32,6 +32,17 @@ impl Db {
         let mut session = self.pool.acquire().await?;
         Ok(applied(&mut session).await?.contains(&newest))
     }
+
+    /// Whether the server accepts writes: a standby does not, nor one with `default_transaction_read_only`. A session that
+    /// refuses them is not used again.
+    pub async fn accepts_writes(&self) -> Result<bool, Error> {
+        let mut session = self.pool.acquire().await?;
+        let accepts = crate::writes(&mut session).await?;
+        if !accepts {
+            session.close_on_drop();
+        }
+        Ok(accepts)
+    }
 }
 
 /// How a database has to store texts. Others refuse some, or take letters for several.

@@ -1,14 +1,12 @@
 //! Readiness and start-up failures.
 
-use std::time::Duration;
-
 use reqwest::StatusCode;
 use sqlx::ConnectOptions;
 use testbed::TestDatabase;
 
 use crate::binary;
 use crate::client::page;
-use crate::process::Process;
+use crate::process::{Process, until};
 
 /// No server listens on port 1.
 const NOWHERE: &str = "postgresql://nobody@127.0.0.1:1/nothing";
@@ -30,13 +28,37 @@ async fn readiness_follows_the_database() {
     binary::printed(&database.url(), &["migrate"]);
 
     // The worker is started within a second.
-    let until = tokio::time::Instant::now() + Duration::from_secs(20);
-    let mut said = page(&ready).await;
-    while said.0 != StatusCode::OK && tokio::time::Instant::now() < until {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        said = page(&ready).await;
-    }
-    assert_eq!(said, (StatusCode::OK, "ready\n".to_owned()));
+    until(|| async { page(&ready).await.0 == StatusCode::OK }).await;
+    assert_eq!(page(&ready).await, (StatusCode::OK, "ready\n".to_owned()));
+}
+
+/// A rolling update with the address of a standby stops at its first process; a failover takes no reads away.
+#[tokio::test]
+async fn process_is_not_ready_until_its_database_accepts_writes_once() {
+    let database = TestDatabase::new().await;
+    let name = database.name();
+    let accept_writes = async |accepts: bool| {
+        let refuses = if accepts { "off" } else { "on" };
+        let change = format!(
+            "begin read write; alter database {name} set default_transaction_read_only = {refuses}; commit; \
+             select pg_terminate_backend(pid, 5000) from pg_stat_activity \
+             where datname = current_database() and pid <> pg_backend_pid()"
+        );
+        database.run(&change).await;
+    };
+    accept_writes(false).await;
+    let process = Process::serve(&database.url(), &[]).await;
+    let ready = format!("{}/readyz", process.admin);
+    let answers = async |status: StatusCode, words: &str| page(&ready).await == (status, words.to_owned());
+    let refuses_writes = "the database accepts no writes\n";
+
+    until(|| answers(StatusCode::SERVICE_UNAVAILABLE, refuses_writes)).await;
+    accept_writes(true).await;
+    until(|| answers(StatusCode::OK, "ready\n")).await;
+    accept_writes(false).await;
+    until(|| answers(StatusCode::OK, "ready\n")).await;
+    let verbose = page(&format!("{ready}?verbose")).await;
+    assert_eq!(verbose.0, StatusCode::OK, "{}", verbose.1);
 }
 
 #[tokio::test]
