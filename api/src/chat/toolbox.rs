@@ -20,7 +20,7 @@ use crate::{
     ids::Ids,
     read::in_calendar,
     shapes::{self, moment},
-    state::{Account, AppState, Searches},
+    state::{Account, Searches},
 };
 
 /// The data of one user, as far as a key may reach. Cheap to clone.
