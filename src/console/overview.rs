@@ -2,8 +2,7 @@
 
 use askama::Template;
 use operations::{
-    Cause, HeldLease, MinuteView, ModelServers, Operations, Overview, Pause, ProcessView, ServerKind,
-    Workers,
+    Cause, HeldLease, MinuteView, ModelServers, Operations, Overview, Pause, ProcessView, ServerKind, Workers,
 };
 
 use super::{
