@@ -6,9 +6,11 @@ mod answers;
 mod circuit;
 mod http;
 mod line;
+mod reader;
 mod retry_after;
 
 pub use answers::{CHECK, LastAnswers};
 pub use http::{Broken, base_url, bearer, client, complaint, host, is_here, read_at_most};
 pub use line::{Fault, Line, Meter, Patience, Unanswered};
+pub use reader::Reader;
 pub use retry_after::asked_for;

@@ -9,7 +9,7 @@ use reqwest::{Client, Response, StatusCode, Url};
 use secrecy::SecretString;
 use serde::Serialize;
 use serde::de::IgnoredAny;
-use upstream::{Broken, asked_for, complaint, read_at_most};
+use upstream::{Broken, Reader, asked_for, complaint, read_at_most};
 
 use super::BadConfig;
 use super::complaint::{Complaint, Field};
@@ -75,6 +75,7 @@ impl upstream::Fault for Fault {
 #[derive(Clone)]
 pub(super) struct Server {
     client: Client,
+    reader: Reader,
     base: Url,
     authorization: Option<HeaderValue>,
     users_key: bool,
@@ -85,7 +86,8 @@ impl Server {
         let base = upstream::base_url(base_url, &["http", "https"]).ok_or(BadConfig::BaseUrl)?;
         let authorization = key.map(bearer).transpose()?;
         let client = upstream::client(&base).ok_or(BadConfig::Client)?;
-        Ok(Self { client, base, authorization, users_key: false })
+        let reader = Reader::new().ok_or(BadConfig::Client)?;
+        Ok(Self { client, reader, base, authorization, users_key: false })
     }
 
     pub(super) fn with_users_key(&self, key: &SecretString) -> Result<Self, BadConfig> {
@@ -115,7 +117,7 @@ impl Server {
         if let Some(value) = &self.authorization {
             request = request.header(AUTHORIZATION, value.clone());
         }
-        let response = request.send().await.map_err(|error| fault_of_error(&error))?;
+        let response = self.reader.send(request).await.map_err(|error| fault_of_error(&error))?;
         match response.status() {
             status if status.is_success() => Ok(response),
             status => Err(self.fault_of_answer(status, response).await),
@@ -131,7 +133,7 @@ impl Server {
         if let Some(value) = &self.authorization {
             request = request.header(AUTHORIZATION, value.clone());
         }
-        let mut response = request.send().await.map_err(|error| match error.is_timeout() {
+        let mut response = self.reader.send(request).await.map_err(|error| match error.is_timeout() {
             true => (ErrorClass::Timeout, None),
             false => (ErrorClass::Unreachable, None),
         })?;

@@ -10,7 +10,7 @@ use reqwest::multipart::{Form, Part};
 use reqwest::{Client, Response, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use upstream::{Broken, asked_for, complaint, read_at_most};
+use upstream::{Broken, Reader, asked_for, complaint, read_at_most};
 
 use super::answer::Answer;
 use crate::health::Unwell;
@@ -91,6 +91,7 @@ pub(super) struct Question<'a> {
 #[derive(Clone)]
 pub(super) struct Server {
     client: Client,
+    reader: Reader,
     url: Url,
     /// Its list of models, which costs nothing.
     models: Url,
@@ -115,8 +116,9 @@ impl Server {
         let key = settings.api_key.as_ref().filter(|key| !key.expose_secret().is_empty());
         let authorization = key.map(|key| upstream::bearer(key).ok_or(BadSettings::Key)).transpose()?;
         let client = upstream::client(&url).ok_or(BadSettings::Client)?;
+        let reader = Reader::new().ok_or(BadSettings::Client)?;
         let model = settings.model.trim().into();
-        Ok(Self { client, url, models, authorization, own_key: false, model, plain: Arc::default() })
+        Ok(Self { client, reader, url, models, authorization, own_key: false, model, plain: Arc::default() })
     }
 
     pub(super) fn with_own_key(&self, key: &SecretString) -> Result<Self, BadKey> {
@@ -157,7 +159,7 @@ impl Server {
         if let Some(value) = &self.authorization {
             request = request.header(AUTHORIZATION, value.clone());
         }
-        let response = request.send().await.map_err(|error| fault_of_error(&error))?;
+        let response = self.reader.send(request).await.map_err(|error| fault_of_error(&error))?;
         match response.status() {
             status if status.is_success() => {
                 let body = read(response).await?;
@@ -179,7 +181,7 @@ impl Server {
         if let Some(value) = &self.authorization {
             request = request.header(AUTHORIZATION, value.clone());
         }
-        let response = request.send().await.map_err(|error| fault_of_error(&error))?;
+        let response = self.reader.send(request).await.map_err(|error| fault_of_error(&error))?;
         match response.status() {
             status if status.is_success() => Ok(None),
             status => match self.fault_of_answer(status, response).await {
