@@ -78,7 +78,7 @@ async fn start_replay_may_take_a_minute_to_list_its_items() {
 async fn dead_letter_of_a_deleted_conversation_waits_for_no_operator_and_stays_in_lists() {
     let world = World::new().await;
     let dead = world.dead("c", FailureCode::InvalidJob).await;
-    let waiting = async || world.operations().overview().await.unwrap().dead_letters[0].waiting;
+    let waiting = async || world.operations().overview().await.unwrap().dead_letters[0].waiting();
     assert_eq!(waiting().await, 1);
 
     assert!(world.ledger.delete_conversation(&world.ann, &ConversationId::new("c")).await.unwrap());

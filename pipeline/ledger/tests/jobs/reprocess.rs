@@ -133,7 +133,7 @@ async fn reprocess_settles_the_dead_letter_of_its_conversation() {
     let world = with_completed().await;
     let waiting = async || {
         let overview = world.operations().overview().await.unwrap();
-        overview.dead_letters.iter().map(|code| (code.waiting, code.settled)).collect::<Vec<_>>()
+        overview.dead_letters.iter().map(|code| (code.waiting(), code.settled)).collect::<Vec<_>>()
     };
     let first = reprocess(&world).await;
     world.fail(&first, FailureCode::InvalidJob).await;
