@@ -36,8 +36,8 @@ async fn cancelled_job_is_settled_and_left_out_of_bulk_replays() {
         .await
         .unwrap()
         .dead_letters
-        .into_iter()
-        .map(|letters| (letters.code, letters.waiting(), letters.settled))
+        .iter()
+        .map(|letters| (letters.code.clone(), letters.waiting(), letters.settled))
         .collect();
     assert_eq!(waiting, [("invalid_job".to_owned(), 1, 0), ("cancelled_by_operator".to_owned(), 0, 1)]);
     let replayed = world.operate(&cancelled, REPLAY).await.unwrap();
