@@ -2,7 +2,10 @@
 //! shown; the service continues without its log.
 
 use std::fs::File;
+use std::io::Write;
 use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::process::{Command, Output, Stdio};
 
 use reqwest::StatusCode;
@@ -34,6 +37,15 @@ fn unread() -> Stdio {
     let (reader, writer) = std::io::pipe().expect("a pipe can be made");
     drop(reader);
     writer.into()
+}
+
+/// Where a write waits for ever, as long as the other end is kept.
+fn hung() -> (UnixStream, Stdio) {
+    let (reader, mut writer) = UnixStream::pair().expect("a pair can be made");
+    writer.set_nonblocking(true).expect("a socket takes it");
+    while writer.write(&[b'\n'; 1_024]).is_ok() {}
+    writer.set_nonblocking(false).expect("a socket takes it");
+    (reader, OwnedFd::from(writer).into())
 }
 
 #[tokio::test]
@@ -74,16 +86,14 @@ async fn stderr_write_failure_changes_no_exit_code() {
 #[tokio::test]
 async fn service_survives_a_log_that_cannot_be_written() {
     let database = TestDatabase::new().await;
-    let (_hangs, hung) = std::io::pipe().expect("a pipe can be made");
-    for log in [full(), unread(), hung.into()] {
+    let (_hangs, hung) = hung();
+    for log in [full(), unread(), hung] {
         // Where it listens cannot be read from its log.
         let free = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
         let [api, admin] = free.each_ref().map(|free| free.local_addr().expect("it has an address"));
         drop(free);
         let mut serve = tokio::process::Command::new(binary::path());
         serve.arg("serve").env("DATABASE_URL", database.url()).env("LISTEN_DATABASE_CONNECTIONS", "5");
-        // More lines than a pipe holds.
-        serve.env("LISTEN_LOG", "trace");
         serve.env("LISTEN_ADDR", api.to_string()).env("LISTEN_ADMIN_ADDR", admin.to_string());
         let mut serve = serve.stderr(log).kill_on_drop(true).spawn().expect("the program can be started");
         let admin = admin.to_string();

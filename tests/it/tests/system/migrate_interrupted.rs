@@ -25,7 +25,9 @@ async fn interrupted_migration_is_finished_when_it_is_run_again() {
     let database = TestDatabase::new().await;
     database.run(BEFORE).await;
     // A DBA's bounds are for requests: an index of a large table takes longer.
-    let url = format!("{}?options=-c%20statement_timeout%3D1000", database.url());
+    let url = database.url();
+    let more = if url.contains('?') { '&' } else { '?' };
+    let url = format!("{url}{more}options=-c%20statement_timeout%3D1000");
     for is_killed in [false, true] {
         let dump = database.hold_locks(DUMP).await;
         let mut command = tokio::process::Command::new(binary::path());
@@ -53,7 +55,7 @@ async fn interrupted_migration_is_finished_when_it_is_run_again() {
         drop(dump);
 
         let printed = binary::printed(&url, &["migrate"]);
-        assert_eq!(printed, "1 migration applied; the schema is up to date\n");
+        assert_eq!(printed, "1 migration applied; the schema is up to date");
         let pool = database.pool(1).await;
         let is_valid =
             "select indisvalid from pg_index where indexrelid = 'webhook_deliveries_next'::regclass";
