@@ -60,13 +60,14 @@ pub(crate) fn thread(app_id: Option<&str>) -> &str {
 /// follows it.
 pub(crate) async fn begin(state: &AppState, caller: &Caller, message: Message) -> Result<Begun, Error> {
     let settings = &state.settings.chat;
+    // First, because apps that cannot be read are none: where the database does not answer, that is what the client is told.
+    let user =
+        state.ledger.store().user(&caller.user).await?.ok_or(Error::Refused(Code::NotAuthenticated))?;
     let UserApps { names, tools } = settings.apps.installed(&caller.user, message.app_id.as_deref()).await;
     let app_name = match &message.app_id {
         Some(app) => Some(names.get(app).cloned().ok_or(Error::NotFound("App"))?),
         None => None,
     };
-    let user =
-        state.ledger.store().user(&caller.user).await?.ok_or(Error::Refused(Code::NotAuthenticated))?;
     let engine: Arc<dyn Converse> = match &message.key {
         Some(key) => (settings.with_key)(key).unwrap_or_else(|| Arc::clone(&settings.embedded)),
         None if user.requires_byok => Arc::clone(&settings.embedded),

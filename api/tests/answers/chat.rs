@@ -101,6 +101,21 @@ async fn stream_of(response: Response) -> String {
     String::from_utf8(to_bytes(response.into_body(), usize::MAX).await.unwrap().to_vec()).unwrap()
 }
 
+/// Apps that cannot be read are none: a client was told that it has lost its app.
+#[tokio::test]
+async fn chat_of_an_app_is_503_and_not_404_while_the_database_does_not_answer() {
+    let Talk { bench, .. } = talk().await;
+    let ask = async || {
+        let mut request = for_json(&bench.key, &json!({"text": "Hello"}));
+        *request.uri_mut() = "/v2/messages?app_id=x".parse().unwrap();
+        bench.send(request).await.status
+    };
+    let held = bench.database.hold_locks("lock table users in access exclusive mode").await;
+    assert_eq!(ask().await, StatusCode::SERVICE_UNAVAILABLE);
+    drop(held);
+    assert_eq!(ask().await, StatusCode::NOT_FOUND);
+}
+
 #[tokio::test]
 async fn chat_message_is_answered_in_one_body_and_stored() {
     let Talk { bench, .. } = talk().await;

@@ -278,33 +278,4 @@ mod tests {
             (1_000, Some(50), Some(1_000))
         );
     }
-
-    fn part(events: &[(&str, i64)]) -> Structure {
-        let event = |(title, minute): &(&str, i64)| EventDraft {
-            title: (*title).to_owned(),
-            description: String::new(),
-            start: chrono::DateTime::from_timestamp(1_800_000_000 + minute * 60, 0).unwrap_or_default(),
-            duration: DEFAULT_MINUTES,
-        };
-        Structure {
-            title: String::new(),
-            overview: String::new(),
-            category: Category::Other,
-            emoji: String::new(),
-            events: events.iter().map(event).collect(),
-            folder_id: None,
-        }
-    }
-
-    fn titles(parts: &[Structure]) -> Vec<String> {
-        events_of(parts).into_iter().map(|event| event.title).collect()
-    }
-
-    #[test]
-    fn events_that_begin_together_are_kept_and_those_that_parts_repeat_are_not() {
-        let one = part(&[("Anna's birthday", 0), ("Report is due", 0), ("Report is due", 0), ("Lunch", 90)]);
-        assert_eq!(titles(std::slice::from_ref(&one)), ["Anna's birthday", "Report is due", "Lunch"]);
-        let next = part(&[("The lunch", 90), ("Dinner", 400)]);
-        assert_eq!(titles(&[one, next]), ["Anna's birthday", "Report is due", "Lunch", "Dinner"]);
-    }
 }
