@@ -29,15 +29,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
-<<<<<<< ours
-    Access, Answered, AppState, Caller, Code, Endpoint, Error,
+    Access, Answered, AppState, Caller, Code, Endpoint,
     chat::toolbox::UserData,
     error::refusal,
     read::{hold_to_parse, whole},
-=======
-    Access, Answered, AppState, Caller, Code, Endpoint, chat::toolbox::UserData, error::refusal,
-    read::whole,
->>>>>>> theirs
 };
 
 /// The characters of a transcript that `fetch` returns.
