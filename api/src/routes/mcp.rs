@@ -29,7 +29,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Access, Answered, AppState, Caller, Code, Endpoint, Error, chat::toolbox::UserData, error::refusal,
+    Access, Answered, AppState, Caller, Code, Endpoint, chat::toolbox::UserData, error::refusal,
     read::whole,
 };
 

@@ -3,7 +3,6 @@
 use records::ActionItem as Record;
 
 use super::Time;
-use crate::shapes::Shape;
 
 shape! {
     /// An action item.

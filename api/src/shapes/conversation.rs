@@ -94,7 +94,7 @@ shape! {
 
 shape! {
     /// A picture that a live session sent.
-    photo<'a>(photo: &'a store::Photo) -> Photo {
+    pub(crate) photo<'a>(photo: &'a store::Photo) -> Photo {
         /// The id that the client gave it.
         id: &'a str = &photo.id;
         /// JPEG or PNG, base64.

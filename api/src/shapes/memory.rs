@@ -6,7 +6,6 @@ use super::{
     Time,
     words::{MemoryCategory, MemoryVisibility},
 };
-use crate::shapes::Shape;
 
 shape! {
     /// A fact about the user.

@@ -34,6 +34,7 @@ macro_rules! shape {
         #[derive(Debug, serde::Serialize, schemars::JsonSchema)]
         $vis struct $shape$(<$life>)? { $($(#[$meaning])* $field: $kind),+ }
 
+        #[allow(unreachable_pub, reason = "some are answered by this crate alone")]
         $vis fn $function$(<$life>)?($($record: $of),+) -> $shape$(<$life>)? {
             $shape { $($field: $made),+ }
         }
@@ -56,7 +57,7 @@ macro_rules! shown_once {
             $text: Option<String>,
         }
 
-        pub fn $function(whole: $whole, text: &str) -> $shape {
+        pub(crate) fn $function(whole: $whole, text: &str) -> $shape {
             $shape { whole, $text: Some(text.to_owned()) }
         }
 
