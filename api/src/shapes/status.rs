@@ -20,6 +20,6 @@ pub struct Status {
 
 impl Shape for Status {
     fn example() -> Value {
-        json!({ "version": "0.1.0", "engines": { "describe": "embedded/18", "embed": "embedded/18" } })
+        json!({ "version": "0.1.0", "engines": { "describe": "embedded/19", "embed": "embedded/19" } })
     }
 }
