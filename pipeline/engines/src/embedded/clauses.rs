@@ -31,6 +31,7 @@ static JOINT: LazyLock<Pattern> = LazyLock::new(|| {
                 | \p{{Lu}}\p{{Ll}}+,\s(?:(?:can|could|will|would|please|you)\b|(?P<addressed>\p{{L}}[\p{{L}}-]*)\s(?:{object})\b)
                 | (?:\p{{Lu}}\p{{Ll}}+|my\ \p{{L}}+|somebody)\s(?:needs|has|should|will|must|promised|agreed|wants|expects)\b
                 | (?i:the|my|our|your)\s\p{{L}}+(?:\s\p{{L}}+)?\s(?:needs?\s|has\s+to\b|have\s+to\b|must\b|should\b)
+                | (?i:the|my|our|your)\s(?:[\p{{L}}\d,'-]+\s){{1,6}}?(?:is|are)\s(?:due|on|at)\b
                 | (?i:give|keep|leave|put|make|have|do)\s(?i:{object})\b
                 | (?i:{PLAIN})\s\p{{L}}
                 | \p{{Lu}}\p{{Ll}}+\sto\s(?P<assigned>\p{{Ll}}+)\b

@@ -118,7 +118,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/18"
+        "embedded/19"
     }
 
     fn costs(&self) -> bool {

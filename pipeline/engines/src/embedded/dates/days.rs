@@ -69,9 +69,10 @@ static RULES: LazyLock<Rules<Reader>> = LazyLock::new(|| {
         rule(format!(r"\b(?:mid(?:dle\s+of)?)[\s-](?:the\s+)?(?P<which>this|next)?\s*(?P<unit>week|month|{MONTH})\b"), middle_of),
         rule(r"\b(?:late(?:r)?\s+)?(?P<which>this|next|the)\s+(?P<unit>weekend|week|month|quarter|year)\b".into(), period),
         // "From the fourteenth to the sixteenth of June" begins on the former.
-        rule(format!(r"{DAY_NAME}\b(?:the\s+)?(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\s+(?:to|until|till|through|and)\s+(?:the\s+)?(?:\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{MONTH})(?:,?\s+(?P<y>20\d\d))?(?:\b|$)"), month_day),
-        rule(format!(r"{DAY_NAME}\b(?:the\s+)?(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{MONTH})(?:,?\s+(?P<y>20\d\d))?(?:\b|$)"), month_day),
-        rule(format!(r"{DAY_NAME}\b(?P<month>{MONTH})\s+(?:the\s+)?(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\b(?:,?\s+(?P<y>20\d\d)\b)?"), month_day),
+        rule(format!(r"{DAY_NAME}\b(?:the\s+)?(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\s+(?:to|until|till|through|and)\s+(?:the\s+)?(?:\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{MONTH})(?:,?\s+(?P<y>(?:1[5-9]|20)\d\d))?(?:\b|$)"), month_day),
+        (format!(r"\b(?P<lead>on|for|from|between)\s+the\s+(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)|(?P<word>{ORDINAL}))\s+(?:to|until|till|through|and)\s+the\s+(?:\d{{1,2}}(?:st|nd|rd|th)|{ORDINAL})(?P<after>$|[.,;!?]|\s+(?:so|and|but|if|because|with|we|i|then)\b)"), nth),
+        rule(format!(r"{DAY_NAME}\b(?:the\s+)?(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{MONTH})(?:,?\s+(?P<y>(?:1[5-9]|20)\d\d))?(?:\b|$)"), month_day),
+        rule(format!(r"{DAY_NAME}\b(?P<month>{MONTH})\s+(?:the\s+)?(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\b(?:,?\s+(?P<y>(?:1[5-9]|20)\d\d)\b)?"), month_day),
         rule(r"\b(?P<y>20\d\d)-(?P<m>\d{2})-(?P<d>\d{2})\b".into(), numeric),
         rule(r"\b(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>20\d\d)\b".into(), numeric),
         rule(format!(r"\b(?:{WEEKDAY}),?\s+(?:the\s+)?(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)|(?P<word>{ORDINAL}))\b"), nth),
@@ -141,7 +142,28 @@ pub(super) fn find(text: &str, now: NaiveDateTime, order: DayOrder) -> Vec<Found
             }
         }
     }
+    let is_feast = |date: &Found, named: &Pattern| {
+        date.spans.first().and_then(|span| text.get(span.start..)).is_some_and(|rest| named.is_match(rest))
+    };
+    let is_meal_alone = !found.iter().any(|date| !is_feast(date, &MEAL_OF_FEAST));
+    found.retain(|date| !is_feast(date, &OF_FEAST) && (is_meal_alone || !is_feast(date, &MEAL_OF_FEAST)));
     found
+}
+
+/// "The Christmas party": what is named after a feast is not on it.
+static OF_FEAST: LazyLock<Pattern> = LazyLock::new(|| {
+    of_feast(
+        "part(?:y|ies)|do|market|fair|f[eê]te|concert|play|show|carols?|tree|lights|decorations|cards?|presents?|gifts?|shopping|holidays?|break|sale|quiz|jumper|menu|bonus|leave|schedule|orders?|stock|pudding|cake|eggs?|hunt|dance|ball|raffle|event|campaign|term|rush|closing|reception",
+    )
+});
+/// "Christmas dinner" is, unless another day is said.
+static MEAL_OF_FEAST: LazyLock<Pattern> =
+    LazyLock::new(|| of_feast("dinner|lunch|breakfast|brunch|meal|drinks|service"));
+
+fn of_feast(what: &str) -> Pattern {
+    pattern(&format!(
+        r"^(?:(?:by|before|until|till|on|for|in|at|over|during|around|from)\s+)?(?:the\s+)?(?:christmas|easter|halloween|thanksgiving|new\s+year's|new\s+year|valentine's)\s+(?:{what})\b"
+    ))
 }
 
 fn read(captures: &Captures<'_>, text: &str, reader: Reader, now: NaiveDateTime) -> Option<Found> {

@@ -110,6 +110,7 @@ impl Reference {
         }
         found.extend(bare);
         found.sort_by_key(|date| date.spans.first().map(|span| span.start));
+        join_repeated(&mut found, &text);
         let (mut before, mut named): (Option<NaiveDate>, Option<NaiveDate>) = (None, None);
         for date in &mut found {
             if let (Some(before), Some(weekday)) = (before, date.follows) {
@@ -308,6 +309,32 @@ impl Found {
         }
         rest.push_str(text.get(at..).unwrap_or_default());
         rest
+    }
+}
+
+/// "In three weeks, on the 21st at 9:30": a day that is said once more right after it is one date.
+fn join_repeated(found: &mut Vec<Found>, text: &str) {
+    let mut at = 1;
+    while at < found.len() {
+        let (Some(before), Some(date)) = (found.get(at - 1), found.get(at)) else { break };
+        let between = match (before.spans.last(), date.spans.first()) {
+            (Some(one), Some(other)) => text.get(one.end..other.start),
+            _ => None,
+        };
+        let adjoins = between.is_some_and(|between| between.trim_matches([',', ' ', '-', '–']).is_empty());
+        if adjoins && before.date == date.date && !before.bare && !date.bare && before.time.is_none() {
+            let mut repeated = found.remove(at);
+            if let Some(known) = found.get_mut(at - 1) {
+                known.spans.append(&mut repeated.spans);
+                *known = Found {
+                    spans: std::mem::take(&mut known.spans),
+                    deadline: known.deadline || repeated.deadline,
+                    ..repeated
+                };
+            }
+        } else {
+            at += 1;
+        }
     }
 }
 

@@ -20,6 +20,8 @@ static PAST: LazyLock<Pattern> = LazyLock::new(|| {
           (?:the\s+)?(?:\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?)?(?:last\s+)?\p{L}+(?:\s+\d{1,2}(?:st|nd|rd|th)?\b)?
         | \b(?:i|we|he|she|they|you|it)\s+(?:already\s+|just\s+)?(?:met|saw|bought|paid|sent|said|told|did|had|got|made|took|gave|called|was|were)\s+(?:\p{L}+\s+){0,2}?(?:in|on)\s+
           (?:the\s+)?(?:\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?)?\p{L}+(?:\s+\d{1,2}(?:st|nd|rd|th)?\b)?
+        | \b(?:i|we|he|she|they|you|it)\s+(?:already\s+|just\s+|finally\s+)?(?:found|noticed|discovered|lost|broke|fell|slept|ate|watched|visited|finished|shipped|deployed)\s+
+          (?:\p{L}+\s+){0,4}?(?:in|on)\s+(?:mon|tues|wednes|thurs|fri|satur|sun)day(?:\s+(?:morning|afternoon|evening|night))?\b
         | \bsince\s+(?:\w+\s+)?\w+\b
         | \bevery\s+\w+(?:\s+(?:morning|afternoon|evening|night))?\b
         | \b(?:today|tonight|tomorrow|yesterday)'s\b

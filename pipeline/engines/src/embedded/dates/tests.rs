@@ -26,6 +26,8 @@ fn what_only_sounds_like_a_date_is_none() {
         "Three days ago it rained",
         "Pay Nadja by February 30",
         "Pay Anton before June 31st",
+        "The archduke was shot on June 28th, 1914",
+        "We found the bug in the migration on Friday evening",
     ] {
         assert_eq!(due(trap), None, "{trap}");
     }
@@ -45,6 +47,24 @@ fn strokes_are_read_in_the_order_that_is_set_and_stops_and_dashes_in_the_one_the
         assert_eq!(due(text).as_deref(), Some(format!("{month} 23:59").as_str()), "{text}");
         let found = day_first.due(text).map(|(_, at)| at.format("%m-%d").to_string());
         assert_eq!(found.as_deref(), Some(day), "{text}");
+    }
+}
+
+#[test]
+fn a_day_that_is_said_twice_is_one_date_with_its_hour() {
+    let at = due("Come back in three weeks, on the 11th at 9:30");
+    assert_eq!(at.as_deref(), Some("12-11 09:30"));
+}
+
+#[test]
+fn what_is_named_after_a_feast_is_on_the_day_that_is_said() {
+    for (text, day) in [
+        ("the Christmas party is on Saturday the nineteenth", "12-19 23:59"),
+        ("buy the Easter eggs by Thursday", "11-26 23:59"),
+        ("call them before Christmas", "12-25 23:59"),
+        ("come for Christmas dinner", "12-25 23:59"),
+    ] {
+        assert_eq!(due(text).as_deref(), Some(day), "{text}");
     }
 }
 

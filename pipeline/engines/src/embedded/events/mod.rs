@@ -22,7 +22,7 @@ use super::dates::{Found, Reference};
 use super::learned::{Named, Weighed};
 use super::lexicon::is_event_noun;
 use super::pattern::Pattern;
-use super::text::{Sentence, content_stems, pattern};
+use super::text::{Sentence, capitalised, content_stems, pattern};
 use phrase::Said;
 pub(super) use phrase::{last_person, last_thing};
 use pieces::pieces;
@@ -82,7 +82,7 @@ static CONDITION: LazyLock<Pattern> =
 /// Asks instead of stating.
 static QUESTION: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^\W*(?:(?:and|but|so|ok|okay|well|hey|hi|by the way|listen)[,\s]+)*(?:is|are|am|was|do|does|did|can|could|would|will|shall|should|have|has|may|might|what|when|where|who|why|how|which|whose|any|want|wanna|you (?:going|coming|free)|y'all)\b",
+        r"(?i)^\W*(?:(?:and|but|so|ok|okay|well|hey|hi|by the way|listen|about\s+[^,?]{2,30},)[,\s]+)*(?:is|are|am|was|do|does|did|can|could|would|will|shall|should|have|has|may|might|what|when|where|who|why|how|which|whose|any|want|wanna|you (?:going|coming|free)|y'all)\b",
     )
 });
 static LENGTH: LazyLock<Pattern> = LazyLock::new(|| {
@@ -128,9 +128,12 @@ pub(super) fn extract(sentences: &[Sentence<'_>], reference: &Reference) -> Vec<
             events.add(day, timed, event);
         }
         let before = earlier.day.map(|(day, ago)| (day, ago + 1)).filter(|(_, ago)| *ago < WITHIN_REACH);
-        let happening = nouns::happening_in(&sentence.text).map(|noun| (noun, 0)).or_else(|| {
-            earlier.happening.take().map(|(noun, ago)| (noun, ago + 1)).filter(|(_, ago)| *ago < RECALLED)
-        });
+        // "The meeting went well" is over.
+        let ahead = Some(&sentence.text).filter(|text| !WENT.is_match(text));
+        let happening =
+            ahead.and_then(|text| nouns::happening_in(text)).map(|noun| (noun, 0)).or_else(|| {
+                earlier.happening.take().map(|(noun, ago)| (noun, ago + 1)).filter(|(_, ago)| *ago < RECALLED)
+            });
         earlier = Earlier { text: &sentence.text, day: day.or(before), month, week, happening };
     }
     // "The residents' meeting of 8 November", said on the ninth, is over.
@@ -145,12 +148,24 @@ static NAMELESS: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
+/// "Customer day is": what was said of it was its date.
+static COPULA: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\s+(?:is|are|will be)$"));
+/// "By thirty euros", "one for 89 euros", "A, in the second period": a piece of what was said.
+static NO_NAME: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:by|than|about|from|one\s+(?:for|at|in|with|on)|\p{L},)(?:\s|$)|^(?:half|quarter|ten|twenty)\s+(?:past|to)\b",
+    )
+});
+
 /// What something does that was named before, perhaps.
 static BEGINS: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)^(?:starts?|begins?|opens?|ends?|finishes)$"));
 
 /// For how many sentences an hour without a day is on the day of the event before it.
 const WITHIN_REACH: usize = 2;
+
+static WENT: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)\b(?:went|was|were|happened|took place|had been)\b"));
 
 /// For how many sentences "it" may mean what was said to take place.
 const RECALLED: usize = 4;
@@ -274,6 +289,7 @@ fn of_sentence(
                 let likely = !asks && odds() > likely::LIKELY;
                 likely.then(|| likely::title(words, reference)).flatten()
             })
+            .filter(|title| !NO_NAME.is_match(title))
         else {
             continue;
         };
@@ -336,11 +352,16 @@ fn title(said: &Said<'_>, asks: bool, before: &str, recalled: impl Fn() -> Optio
                 .or_else(|| answers::visit(said))
         })
         // "Friday at eight works": the practice that was named before.
+        .map(|title| match title.strip_prefix("Going to be ") {
+            Some(state) => capitalised(state),
+            None => title,
+        })
         .and_then(|title| match () {
             () if NAMELESS.is_match(&title) => recalled(),
             () if BEGINS.is_match(&title) => recalled().or(Some(title)),
             () => Some(title),
         })
+        .map(|title| COPULA.replace(&title, "").into_owned())
         .filter(|title| {
             let word = title.to_lowercase();
             !content_stems(title).is_empty()

@@ -111,7 +111,7 @@ pub(super) fn noun_phrase_before<'a, 't>(words: &'a [Word<'t>], end: usize) -> O
 static NO_THINGS: WordList = WordList::new(
     "time times moment way week weekend day days morning afternoon evening night month year end one ones bit lot same other others \
     problem question thing things matter idea point minute hour hours couple few number side rest case course word number reason kind sort people \
-    today tomorrow monday tuesday wednesday thursday friday saturday sunday world front back middle top bottom",
+    today tomorrow monday tuesday wednesday thursday friday saturday sunday world front back middle top bottom row pity shame mess go",
 );
 
 /// The last thing that `text` names with a determiner, as "it" may mean it: "the speaker".
@@ -143,11 +143,19 @@ fn last_thing_of(text: &str) -> Option<String> {
         {
             phrase = thing;
         }
+        // "A short summary of your projects" is a summary.
+        if phrase.len() > 3
+            && let Some(of) = phrase.iter().position(|word| word.is_any("of with"))
+            && let Some(thing) = phrase.get(..of)
+        {
+            phrase = thing;
+        }
         let last = phrase.last()?;
         let acts = phrase.windows(2).any(|two| {
             matches!(two, [who, act] if who.plain.ends_with("'s") && act.plain.ends_with("ing"))
         });
         let named = !last.is_any(&NO_THINGS)
+            && !NO_THINGS.has(last.plain.trim_end_matches('s'))
             && !acts
             && !is_stop_word(&last.plain)
             && !is_person(&last.plain)
@@ -158,6 +166,10 @@ fn last_thing_of(text: &str) -> Option<String> {
         named.then(|| format!("{lead} {}", phrase.join(" ")))
     })
 }
+
+/// Days that are written like names.
+static FEASTS: WordList =
+    WordList::new("christmas boxing easter halloween thanksgiving hanukkah ramadan eid diwali new-year's");
 
 /// The last person that `text` names: "my cousin" is "cousin".
 pub(in crate::embedded) fn last_person(text: &str) -> Option<String> {
@@ -183,6 +195,7 @@ pub(in crate::embedded) fn last_person(text: &str) -> Option<String> {
             && word.starts_with(char::is_uppercase)
             && word.len() > 2
             && !is_stop_word(bare)
+            && !FEASTS.has(bare)
             && !PRONOUNS.has(&lower);
         // "He's a builder" tells of one who was named before.
         let predicate = ["a", "an"].iter().any(|article| {
@@ -251,7 +264,9 @@ pub(super) fn noun_phrase_from<'a, 't>(words: &'a [Word<'t>], from: usize) -> &'
         let article = linked && word.is_any(&DETERMINERS);
         let stops =
             word.is_any(&PRONOUNS) || word.is_any(&BREAKS) || word.is_any("coming where for of with up");
-        if stops && !link && !article || is_verb(word) {
+        // "The last three tax returns": a noun, where nothing follows.
+        let noun = to > from && to + 1 == words.len() && word.plain.ends_with('s');
+        if stops && !link && !article || is_verb(word) && !noun {
             break;
         }
         linked |= link;

@@ -11,7 +11,7 @@ use crate::embedded::text::{decapitalised, pattern, words};
 
 static DUE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?P<what>(?:(?:the|our|my|your|this|his|her|their|that|those)\s+)?(?:[\p{L}\d'-]+\s+){0,3}?[\p{L}\d-]+)(?:'s|\s+is|\s+are)\s+due\b(?:(?P<back>\s+back\b)|(?P<in>\s+in\b))?(?P<rest>.*)$",
+        r"(?i)^(?P<before>.*?)\b(?P<what>(?:(?:the|our|my|your|this|his|her|their|that|those)\s+)?(?:[\p{L}\d'-]+(?:,\d+)?\s+){0,3}?[\p{L}\d-]+)(?:'s|\s+is|\s+are)\s+due\b(?:(?P<back>\s+back\b)|(?P<in>\s+in\b))?(?P<rest>.*)$",
     )
 });
 

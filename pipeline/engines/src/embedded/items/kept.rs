@@ -99,9 +99,12 @@ static NOT_YET: LazyLock<Pattern> = LazyLock::new(|| {
 /// "No, sorry, I can't", "no need": what was asked for is refused, or done already.
 static REFUSES: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^\W*(?:(?:oh|um|well|sorry|ah|actually|no|nope|nah|thanks|thank\s+you|i'm\s+sorry|i'm\s+afraid)\W+)*(?:no\s+need\b|not\s+necessary|i\s+(?:can't|cannot|won't|couldn't)\b|(?:i(?:'ve|\s+have)?|we(?:'ve|\s+have)?|it's|that's)\s+already\b|already\s+(?:done|did|have)\b|don't\s+bother|(?:it|that)(?:'s|\s+has)\s+been\s+\p{L}+)",
+        r"(?i)^\W*(?:(?:oh|um|well|sorry|ah|actually|no|nope|nah|thanks|thank\s+you|i'm\s+sorry|i'm\s+afraid)\W+)*(?:no\s+need\b|not\s+necessary|i\s+(?:can't|cannot|won't|couldn't)\b|(?:i(?:'ve|\s+have)?|we(?:'ve|\s+have)?|it's|that's)\s+already\b|already\s+(?:done|did|have)\b|don't\s+bother|no\W+(?:thanks|thank\s+you|it's\s+(?:fine|ok|okay|all\s+right)|don't\s+worry|leave\s+it|you\s+don't\s+have\s+to)\b|(?:it|that)(?:'s|\s+has)\s+been\s+\p{L}+)",
     )
 });
+/// "I could book the room if you like."
+static OFFERS: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)\bif\s+you(?:'d)?\s+(?:like|want|wish|prefer)\b|\bif\s+that\s+helps\b"));
 /// "I can't today, but tomorrow."
 static LATER: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)\b(?:but|i'll|i\s+will|until|till|before|after|only)\b"));
@@ -122,7 +125,7 @@ impl Kept {
     /// A sentence may take on what was asked or proposed last, or accept what was offered.
     pub(super) fn heard(&mut self, sentence: &Sentence<'_>, reference: &Reference) {
         self.take_back(sentence);
-        self.asks = sentence.text.ends_with('?');
+        self.asks = sentence.text.ends_with('?') || OFFERS.is_match(&sentence.text);
         if let Some((at, ago)) = self.latest.take() {
             let due = || reference.due(&sentence.text).map(|(_, moment)| moment);
             match self.all.get_mut(at) {
@@ -180,7 +183,7 @@ impl Kept {
     }
 
     /// Adds what `speaker` said.
-    pub(super) fn add(&mut self, Found { item, refers, proposed, joint }: Found, speaker: Option<&str>) {
+    pub(super) fn add(&mut self, Found { item, refers, proposed, joint, .. }: Found, speaker: Option<&str>) {
         let Some(verb) = refers else {
             // "We need volunteers. - I can bake two cakes."
             let offered = self.answers_need && item.owner.is_some() && item.owner.as_deref() == speaker;

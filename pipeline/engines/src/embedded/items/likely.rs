@@ -44,12 +44,17 @@ pub(super) fn task(
         None => action,
     };
     let done = action(&said).and_then(|action| wording::description(&whole(action), false, reference));
-    let as_said = || wording::description(&said, false, reference).filter(|_| odds > CLEAR);
+    let as_said =
+        || wording::description(&PROMISE.replace(&said, ""), true, reference).filter(|_| odds > CLEAR);
     let description = done.or_else(as_said)?;
     let due_at = reference.due(&sentence.text).map(|(_, moment)| moment);
     let item = ItemDraft { description, owner, due_at, evidence: None };
-    Some(Found { item, refers: None, proposed: false, joint: false })
+    Some(Found { item, refers: None, proposed: false, joint: false, asked: false })
 }
+
+/// What leads the verb of a promise.
+static PROMISE: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)^(?:i'll|i\s+will|i'm\s+going\s+to|we'll|we\s+will|let\s+me)\s+"));
 
 /// Words after which a verb in its base form says what is to be done.
 static LEADS: WordList = WordList::new(

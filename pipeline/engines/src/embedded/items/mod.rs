@@ -20,6 +20,7 @@ mod unfinished;
 mod wording;
 
 use std::cell::LazyCell;
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use records::Timestamp;
@@ -74,6 +75,9 @@ pub(super) fn extract(sentences: &[Sentence<'_>], reference: &Reference) -> Vec<
     let weighed = Weighed::of(sentences);
     let mut items = Kept::default();
     let mut things = Things::default();
+    let labels: BTreeSet<&str> = sentences.iter().filter_map(|sentence| sentence.speaker).collect();
+    // Whom each item was asked of: where two talk, the other.
+    let mut asked_of: Vec<Option<&str>> = Vec::new();
     for (at, sentence) in sentences.iter().enumerate() {
         items.heard(sentence, reference);
         let mut found = of_sentence(sentence, &things, reference);
@@ -88,8 +92,20 @@ pub(super) fn extract(sentences: &[Sentence<'_>], reference: &Reference) -> Vec<
                 }
             }
         }
-        found.into_iter().for_each(|item| items.add(item, sentence.speaker));
+        let other =
+            labels.iter().copied().find(|label| Some(*label) != sentence.speaker && labels.len() == 2);
+        for found in found {
+            let (known, asked) = (items.all.len(), found.asked);
+            items.add(found, sentence.speaker);
+            if items.all.len() > known {
+                asked_of.truncate(known);
+                asked_of.push(other.filter(|_| asked));
+            }
+        }
         things.heard(&sentence.text);
+    }
+    for (item, asked_of) in items.all.iter_mut().zip(asked_of) {
+        item.owner = item.owner.take().or(asked_of.map(str::to_owned));
     }
     items.all
 }
@@ -129,9 +145,14 @@ struct Found {
     proposed: bool,
     /// Proposed to all: an item when another agrees.
     joint: bool,
+    /// Asked of whoever is spoken to: "can you …", "you have to …".
+    asked: bool,
 }
 
 fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference) -> Vec<Found> {
+    if OF_LESSON.is_match(&sentence.text) {
+        return Vec::new();
+    }
     let ordered = without_tag(sentence);
     let sentence = ordered.as_ref().unwrap_or(sentence);
     let mut items = Vec::new();
@@ -201,7 +222,13 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
             {
                 return None;
             }
-            draft(claim, due.clone(), thing, person, reference)
+            let found = draft(claim, due.clone(), thing, person, reference)?;
+            let asks = match claim.force {
+                Force::Request | Force::Imperative => !ANYBODY.is_match(clause.text),
+                Force::Obligation => YOU_MUST.is_match(clause.text),
+                _ => false,
+            };
+            Some(Found { asked: asks, ..found })
         });
         conditional = clauses::is_condition(clause.text);
         timely = TIMELY.is_match(clause.text);
@@ -214,6 +241,22 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
     }
     items
 }
+
+/// "Today let's look at acids": what begins at once.
+static OF_LESSON: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:so|okay|ok|right|well|now|and|alright|everyone)\W+)*(?:today|now|first|next|this\s+time)\W+(?:let's|we'll|we\s+will|we're\s+going\s+to)\s+(?:have\s+a\s+)?(?:look|talk|start|begin|go\s+(?:over|through)|discuss|hear|see|turn|move)\b",
+    )
+});
+/// "Could somebody …": no one in particular is asked.
+static ANYBODY: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)\b(?:some(?:one|body)|any(?:one|body)|every(?:one|body)|let's|we|one\s+of|all\s+of)\b")
+});
+static YOU_MUST: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\byou(?:'ll|\s+will)?\s+(?:also\s+|just\s+|still\s+)?(?:need|have|should|must|ought|can)\b|\byou'd\s+better\b",
+    )
+});
 
 /// "When I'm home", "as soon as it's signed": when, and not whether.
 static TIMELY: LazyLock<Pattern> = LazyLock::new(|| {
@@ -325,6 +368,9 @@ fn draft(
         Force::Demand => due.as_ref().is_none_or(|(date, _)| date.deadline),
         _ => true,
     };
+    if wording::LETS_KNOW_LATER.is_match(&claim.task) {
+        return None;
+    }
     // "Go to the bank" is no "the bank".
     let led = LED.replace(&claim.task, "");
     let verb =
@@ -381,6 +427,7 @@ fn draft(
         || reported
         || visits
         || known
+        || wording::MINUTES.is_match(&task)
         || due.is_some() && (CONTACT.is_match(&task) || ANOTHER.is_match(&task));
     if !needed || !done && !contact && !filters::is_task(&task, due.is_some()) {
         return None;
@@ -398,7 +445,7 @@ fn draft(
     };
     let item = ItemDraft { description, owner: claim.owner.clone(), due_at, evidence: None };
     let joint = proposed && claim.force == Force::Suggestion && claim.owner.is_none();
-    Some(Found { item, refers, proposed, joint })
+    Some(Found { item, refers, proposed, joint, asked: false })
 }
 
 /// "Destroy the old one", after "a card": the old card.

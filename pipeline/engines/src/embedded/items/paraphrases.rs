@@ -61,6 +61,14 @@ static PARAPHRASES: LazyLock<Paraphrases> = LazyLock::new(|| {
             "please ${rest}",
         ),
         rule(
+            r"(?:i|we)(?:\s+would|'d|\s+must|\s+have\s+to)?\s+(?:also\s+)?(?:like\s+to\s+)?ask\s+you\s+to\s+(?P<rest>\p{L})",
+            "please ${rest}",
+        ),
+        rule(
+            r"(?P<who>i|we)(?:\s+should|\s+will|'ll|\s+ought\s+to)\s+be\s+(?:done|finished|through)\s+with\s+(?P<rest>\p{L})",
+            "${who}'ll finish ${rest}",
+        ),
+        rule(
             r"you\s+are\s+(?:kindly\s+)?(?:requested|asked|required|obliged)\s+to\s+(?P<rest>\p{L})",
             "please ${rest}",
         ),

@@ -28,7 +28,12 @@ impl Things {
     pub(super) fn heard(&mut self, sentence: &str) {
         (self.one.ago, self.many.ago) = (self.one.ago + 1, self.many.ago + 1);
         // "They're in my garage" names no other thing.
-        let named = last_thing(sentence)
+        // "My insurance wants it": whoever wants the thing is not it.
+        let rest = WANTS_IT.find(sentence).and_then(|found| sentence.get(found.end()..));
+        let named = THERE_IS
+            .captures(sentence)
+            .map(|found| format!("the {}", &found["thing"]))
+            .or_else(|| last_thing(rest.unwrap_or(sentence)))
             .or_else(|| topic(sentence))
             .or_else(|| fragment(sentence))
             .filter(|_| !SOMEWHERE.is_match(sentence));
@@ -77,6 +82,19 @@ fn fragment(sentence: &str) -> Option<String> {
 pub(super) fn is_plural(name: &str) -> bool {
     name.ends_with('s') && !name.ends_with("ss") && !name.ends_with("us")
 }
+
+/// "There's soup in the freezer": soup.
+static THERE_IS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:and|but|so|oh|well|ok|okay)\W+)*there(?:'s|\s+is|\s+are)\s+(?:still\s+|also\s+)?(?:some\s+|an?\s+)?(?P<thing>[\p{L}-]{3,}(?:\s[\p{L}-]{3,})?)\s+(?:left\s+)?(?:in|on|under|behind)\s+the\s+\p{L}+\W*$",
+    )
+});
+
+static WANTS_IT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:the|my|our|your|his|her|their)\s+(?:[\p{L}-]+\s+){1,2}?(?:wants?|needs?|asked\s+for|asks\s+for|requires?|expects?|has\s+to\s+have|gets?|wrote|sent|made|likes?|loves?)\s+(?:it|them)\b",
+    )
+});
 
 static SOMEWHERE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(

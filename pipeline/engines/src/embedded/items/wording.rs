@@ -36,6 +36,20 @@ static TRAILING: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static SPACES: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\s+"));
 
+/// "I'll write the minutes."
+pub(super) static MINUTES: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:write|take|type|send|circulate|share|do|draft|finish|post|prepare|distribute)(?:\s+up|\s+out|\s+round)?\s+(?:the|my|our|your)\s+minutes\b",
+    )
+});
+
+/// "I'll let you know when it's here": nothing is to be done before.
+pub(super) static LETS_KNOW_LATER: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^let\s+(?:you|them|him|her|us|me)\s+know\s*(?:[.,!]|$|(?:when|once|if|whether|as\s+soon|how|later|soon|then|either\s+way|what\s+(?:he|she|they|it))\b)",
+    )
+});
+
 /// A description of at most 15 words that starts with a capitalised verb; `None` when its object is empty.
 /// A pronoun is an object where the verb is one of getting in contact.
 pub(super) fn description(task: &str, contact: bool, reference: &Reference) -> Option<String> {
@@ -45,7 +59,7 @@ pub(super) fn description(task: &str, contact: bool, reference: &Reference) -> O
     let task = SPACES.replace_all(task.trim(), " ").replace(" ,", ",");
     let task = without_trailing(&first_words(&task, LONGEST));
     let object = task.split_once(' ').map_or("", |(_, object)| object);
-    let whole = contact || !content_stems(object).is_empty();
+    let whole = contact || !content_stems(object).is_empty() || MINUTES.is_match(&task);
     whole.then(|| capitalised(&restored(&task)))
 }
 

@@ -3,6 +3,13 @@
 /// Things that take place at a time. Two-word names come first, so that the longer one wins.
 pub(in crate::embedded) const EVENT_NOUNS: &[&str] = &[
     "walkthrough",
+    "fortieth",
+    "fiftieth",
+    "sixtieth",
+    "seventieth",
+    "eightieth",
+    "ninetieth",
+    "hundredth",
     "hand-over",
     "cutover",
     "triage",

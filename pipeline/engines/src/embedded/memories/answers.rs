@@ -13,7 +13,7 @@ use crate::embedded::text::{decapitalised, first_words, pattern};
 
 static ALLERGIES: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)(?:\b(?:any|other)\s+(?:(?:known|other|food|drug|new)\s+)?(?:allergies|intolerances)|\ballergic\s+to\s+(?:anything|any\b.*)){END}"
+        r"(?i)(?:\b(?:any|other)\s+(?:(?:known|other|food|drug|new)\s+)?(?:allergies|intolerances)(?:\s+(?:that\s+)?(?:i|we)\s+(?:should|need\s+to|have\s+to)\s+(?:know|be\s+aware)(?:\s+(?:about|of))?)?|\ballergic\s+to\s+(?:anything|any\b.*)){END}"
     ))
 });
 static COUNTED: LazyLock<Pattern> = LazyLock::new(|| {
@@ -203,7 +203,8 @@ fn completed(question: &str, said: Option<&str>) -> Option<Answer> {
         return Some(Answer::Fact(format!("{{n}} is {}", small(said)), Core, 8));
     }
     if ALLERGIES.is_match(question) && !counted {
-        return fact(format!("{{n}} is allergic to {}", small(said)), Core, 10);
+        let what = said.split_once("llergic to ").map_or(said, |(_, what)| what);
+        return fact(format!("{{n}} is allergic to {}", small(what)), Core, 10);
     }
     if let Some(found) = COUNTED.captures(question) {
         // "Two, a boy and a girl": two children.
@@ -278,6 +279,9 @@ fn completed(question: &str, said: Option<&str>) -> Option<Answer> {
     }
     if let Some(found) = WHICH.captures(question) {
         let act = found["act"].to_lowercase();
+        // "I speak Portuguese."
+        let said =
+            said.strip_prefix("I ").and_then(|said| said.split_once(' ')).map_or(said, |(_, what)| what);
         let (verb, category) = match act.split(' ').next().unwrap_or_default() {
             "support" => ("supports", Interests),
             "play" | "playing" => ("plays", Hobbies),

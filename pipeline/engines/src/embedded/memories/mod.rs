@@ -193,6 +193,7 @@ fn is_name(word: &str) -> bool {
     let lower = word.to_lowercase();
     let first = lower.split(' ').next_back().unwrap_or_default();
     !super::lexicon::is_stop_word(first)
+        && !matches!(first.trim_end_matches('.'), "mr" | "mrs" | "ms" | "miss" | "dr")
         && super::dates::number(first).is_none()
         && !super::lexicon::is_task_verb(first)
         && !OPENERS.has(first)

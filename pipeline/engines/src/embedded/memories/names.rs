@@ -20,7 +20,7 @@ static INTRODUCED: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Hi Mum", "thanks, Ken": whom the other of two speakers addresses.
 static ADDRESSED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?:^|[.!?]\s)\W*(?:(?i:hi|hiya|hello|hey|morning|good\s+(?:morning|afternoon|evening)|thanks|thank\s+you|bye|cheers|sorry|night)[,\s]+)+(?P<name>\p{Lu}\p{Ll}+)(?:[.,!?]|$)",
+        r"(?:^|[.!?]\s)\W*(?:(?i:hi|hiya|hello|hey|morning|good\s+(?:morning|afternoon|evening)|thanks|thank\s+you|bye|cheers|sorry|night)[,\s]+)+(?P<name>(?:(?:Mr|Mrs|Ms|Miss|Dr)\.?\s)?\p{Lu}[\p{L}'-]+)(?:[.,!?]|$)",
     )
 });
 

@@ -36,7 +36,9 @@ pub(super) fn runs(sentence: &str, language: Language) -> Vec<Vec<&str>> {
     for (place, (at, piece)) in pieces.iter().enumerate() {
         let next = pieces.get(place + 1).map_or("", |(_, next)| *next);
         let noun = || determined && language.is_english() && is_noun_in(&run, piece, next);
-        if is_topical(piece, *at == 0, language) || noun() {
+        // "Boxing Day" is a date.
+        let dated = *piece == "Boxing" && next == "Day";
+        if !dated && (is_topical(piece, *at == 0, language) || noun()) {
             run.push(piece);
         } else {
             determined = SHOWS_NOUN.contains(&piece.to_lowercase().as_str());
