@@ -93,16 +93,52 @@ impl Drop for FlushAtEnd {
     }
 }
 
-/// A line that cannot be written is lost: to complain of it on the same stderr would be in vain.
 fn write(entries: &Receiver<Entry>, lost: &AtomicU64, mut stderr: impl Write) {
-    while let Ok(entry) = entries.recv() {
+    while let Ok(first) = entries.recv() {
+        write_waiting(first, entries, lost, &mut stderr);
+    }
+}
+
+/// Writes what waits, and then how many lines found no place: there is one for that now. A line that cannot be written is
+/// lost: to complain of it on the same stderr would be in vain.
+fn write_waiting(first: Entry, entries: &Receiver<Entry>, lost: &AtomicU64, stderr: &mut impl Write) {
+    let mut next = Some(first);
+    while let Some(entry) = next {
         match entry {
             Entry::Line(line) => drop(stderr.write_all(&line)),
             Entry::Flush(done) => drop(done.send(())),
         }
-        let lines = lost.swap(0, Ordering::Relaxed);
-        if lines > 0 {
-            tracing::warn!(lines, "lines of this log were lost: stderr took none for a while");
+        next = entries.try_recv().ok();
+    }
+    let lines = lost.swap(0, Ordering::Relaxed);
+    if lines > 0 {
+        tracing::warn!(lines, "lines of this log were lost: stderr took none for a while");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+    use super::*;
+
+    #[test]
+    fn log_says_how_many_lines_were_lost_while_nobody_read_it() {
+        let (entries, taken) = sync_channel(WAITING);
+        let mut log = LogWriter { entries, lost: Arc::default() };
+        for _ in 0..WAITING + 3 {
+            log.write_all(b"a line\n").unwrap();
         }
+        let (lost, mut written) = (Arc::clone(&log.lost), Vec::new());
+        let subscriber = tracing_subscriber::fmt().with_writer(log).with_ansi(false).finish();
+        tracing::subscriber::with_default(subscriber, || {
+            for _ in 0..2 {
+                write_waiting(taken.recv().unwrap(), &taken, &lost, &mut written);
+            }
+        });
+        let written = String::from_utf8(written).unwrap();
+        let (lines, notice) = written.trim_end().rsplit_once('\n').unwrap();
+        assert_eq!(lines.lines().count(), WAITING);
+        assert!(notice.contains("were lost") && notice.ends_with("lines=3"), "{notice}");
     }
 }

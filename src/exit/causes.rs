@@ -80,8 +80,7 @@ fn about(trouble: Trouble) -> &'static str {
              pool_mode = session), or name the server itself in its URL"
         }
         Trouble::Disk => {
-            "a disk of the server is full: make room there. Nothing has to be restarted while the server is up, and what was \
-             not stored is tried again by itself"
+            "a disk of the server is full: make room there, then repeat it. Nothing has to be restarted while the server is up"
         }
         Trouble::Connections => "the server has no connection left: raise max_connections, or end some",
         Trouble::Sessions => {
