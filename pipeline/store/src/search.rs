@@ -5,13 +5,13 @@ mod lists;
 mod passage;
 mod things;
 
+use db::Error;
 use futures::future::try_join_all;
 use records::{Timestamp, UserId};
 
 pub use self::lists::{ConversationLine, TaskFilter};
 pub(crate) use self::things::forget_words;
 use crate::Store;
-use db::Error;
 
 #[derive(Clone, Debug, Default)]
 pub struct SearchQuery {
