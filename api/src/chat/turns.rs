@@ -73,7 +73,7 @@ pub(crate) async fn begin(state: &AppState, caller: &Caller, message: Message) -
         None if user.requires_byok => Arc::clone(&settings.embedded),
         None => Arc::clone(&settings.engine),
     };
-    let place = settings.chat.enter(settings.most).ok_or(Error::Refused(Code::NoTurnFree))?;
+    let place = settings.chat.enter(&caller.user, settings.most).ok_or(Error::Refused(Code::NoTurnFree))?;
     let thread = thread(message.app_id.as_deref()).to_owned();
     let new = NewTurn {
         thread: thread.clone(),

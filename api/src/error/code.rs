@@ -140,7 +140,7 @@ codes! {
     NoSocketFree = "no_live_session_free" 503 "No live session is free",
         "The process has as many live sockets as it may, or is stopping.", "Connect again after `Retry-After`.";
     NoTurnFree = "assistant_busy" 503 "The assistant is busy",
-        "The process answers as many messages as it may, or is stopping.", "Send the message again after `Retry-After`.";
+        "The process answers as many messages as it may, or a tenth of them for this user, or is stopping.", "Send the message again after `Retry-After`.";
     ByokRunsFull = "own_key_runs_full" 503 "Too many conversations wait for a run with their own keys",
         "Nothing was changed.", "Repeat after `Retry-After`.";
     Overloaded = "overloaded" 503 "Too much data is in flight: try again later",

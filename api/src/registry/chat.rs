@@ -1,8 +1,9 @@
-//! The turns of one process: how many there are, and their end when the process stops.
+//! The turns of one process: how many there are, in all and of each user, and their end when the process stops.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use parking_lot::Mutex;
+use records::UserId;
 use tokio_util::{
     sync::CancellationToken,
     task::{TaskTracker, task_tracker::TaskTrackerToken},
@@ -11,8 +12,9 @@ use tokio_util::{
 /// How long turns may go on once the process is to stop; requests in flight have a little longer.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// More turns than any process runs.
-const PLACES: usize = 10_000;
+/// The part of all places that a user may take, one for each app at once; and how many it is at least.
+const SHARE: usize = 10;
+const LEAST: usize = 4;
 
 /// The turns of one process. Cheap to clone; [`run`](Self::run) must be running while they are used.
 #[derive(Clone)]
@@ -24,13 +26,14 @@ struct Inner {
     /// Turns that run are to end now.
     stop: CancellationToken,
     tracker: TaskTracker,
-    places: Arc<Semaphore>,
+    /// How many turns of each user run.
+    running: Mutex<HashMap<UserId, usize>>,
 }
 
 /// The place of one turn; given back when dropped. A stopping process waits for it.
 pub(crate) struct Place {
-    stop: CancellationToken,
-    _permit: OwnedSemaphorePermit,
+    chat: Chat,
+    user: UserId,
     _awaited: TaskTrackerToken,
 }
 
@@ -41,7 +44,7 @@ impl Chat {
             closed: CancellationToken::new(),
             stop: CancellationToken::new(),
             tracker: TaskTracker::new(),
-            places: Arc::new(Semaphore::new(PLACES)),
+            running: Mutex::default(),
         }))
     }
 
@@ -60,24 +63,33 @@ impl Chat {
         self.0.tracker.wait().await;
     }
 
-    /// A place for one more turn; `None` when `most` run, or the process is stopping.
-    pub(crate) fn enter(&self, most: usize) -> Option<Place> {
-        let taken = PLACES.saturating_sub(self.0.places.available_permits());
-        if self.0.closed.is_cancelled() || taken >= most {
+    /// A place for one more turn of the user; `None` when `most` run, or the user's share of them, or the process is stopping.
+    pub(crate) fn enter(&self, user: &UserId, most: usize) -> Option<Place> {
+        let mut running = self.0.running.lock();
+        let own = running.get(user).copied().unwrap_or(0);
+        let is_full = running.values().sum::<usize>() >= most || own >= (most / SHARE).max(LEAST);
+        if self.0.closed.is_cancelled() || is_full {
             return None;
         }
-        Some(Place {
-            stop: self.0.stop.clone(),
-            _permit: Arc::clone(&self.0.places).try_acquire_owned().ok()?,
-            _awaited: self.0.tracker.token(),
-        })
+        running.insert(user.clone(), own + 1);
+        Some(Place { chat: self.clone(), user: user.clone(), _awaited: self.0.tracker.token() })
     }
 }
 
 impl Place {
     /// Cancelled when the turn is to end now.
     pub(crate) fn stop(&self) -> CancellationToken {
-        self.stop.clone()
+        self.chat.0.stop.clone()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut running = self.chat.0.running.lock();
+        match running.get_mut(&self.user) {
+            Some(own) if *own > 1 => *own -= 1,
+            _ => drop(running.remove(&self.user)),
+        }
     }
 }
 
@@ -90,15 +102,29 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn shutdown_waits_for_chat_turns_and_then_ends_them() {
         let (chat, soft) = (Chat::new(), CancellationToken::new());
-        let place = chat.enter(1).unwrap();
-        assert!(chat.enter(1).is_none(), "there is one place");
+        let ann = UserId::new("ann");
+        let place = chat.enter(&ann, 1).unwrap();
+        assert!(chat.enter(&ann, 1).is_none(), "there is one place");
         let running = tokio::spawn(chat.clone().run(soft.clone(), CancellationToken::new()));
         soft.cancel();
         let begun = tokio::time::Instant::now();
         place.stop().cancelled().await;
         assert_eq!(begun.elapsed(), GRACE);
-        assert!(chat.enter(9).is_none());
+        assert!(chat.enter(&ann, 9).is_none());
         drop(place);
         running.await.unwrap();
+    }
+
+    #[test]
+    fn user_with_many_apps_leaves_places_for_the_chats_of_others() {
+        let (chat, ann, bob) = (Chat::new(), UserId::new("ann"), UserId::new("bob"));
+        let mut places: Vec<Place> = std::iter::from_fn(|| chat.enter(&ann, 50)).collect();
+        assert_eq!(places.len(), 5, "a tenth");
+        places.extend(chat.enter(&bob, 50));
+        assert_eq!(places.len(), 6);
+        places.swap_remove(0);
+        assert!(chat.enter(&ann, 50).is_some(), "one has ended");
+        drop(places);
+        assert!(chat.0.running.lock().is_empty(), "users without a turn are forgotten");
     }
 }

@@ -40,6 +40,8 @@ const SUNDRY_OPEN: &str = include_str!("../corpus/sundry_open.json");
 const SUNDRY_BLIND: &str = include_str!("../corpus/sundry_blind.json");
 const COMMON_OPEN: &str = include_str!("../corpus/common_open.json");
 const COMMON_BLIND: &str = include_str!("../corpus/common_blind.json");
+const CLEAR_OPEN: &str = include_str!("../corpus/clear_open.json");
+const CLEAR_BLIND: &str = include_str!("../corpus/clear_blind.json");
 const PLAIN_BLIND: &str = include_str!("../corpus/plain_blind.json");
 const STRANGERS: &str = include_str!("../corpus/strangers.json");
 
@@ -274,6 +276,24 @@ fn the_blind_half_of_common_talk_is_mostly_understood() {
     score.discard.hits = 24;
     assert_eq!(score.discard.of, 24);
     assert_above(&score, [90, 77, 65, 84, 95, 84, 47, 84, 49, 75]);
+}
+
+/// Written by another hand for `embedded/18`, as one writes who tries the product; the rules of `embedded/19` were made with it.
+#[test]
+fn the_open_half_of_clear_talk_is_mostly_understood() {
+    let mut score = total(&Embedded::new(), &[CLEAR_OPEN]);
+    assert_eq!((score.discard.hits, score.discard.of), (23, 24));
+    score.discard.hits = 24;
+    assert_above(&score, [99, 79, 86, 88, 85, 85, 59, 94, 84, 84]);
+}
+
+/// The others, which were only counted.
+#[test]
+fn the_blind_half_of_clear_talk_is_mostly_understood() {
+    let mut score = total(&Embedded::new(), &[CLEAR_BLIND]);
+    assert_eq!((score.discard.hits, score.discard.of), (22, 24));
+    score.discard.hits = 24;
+    assert_above(&score, [75, 84, 86, 82, 89, 84, 58, 91, 74, 68]);
 }
 
 /// Written before sentences were weighed, by another hand than the rules' and the taught sentences'; only counted.
