@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn text_of_megabytes_is_looked_at_as_far_as_it_may_be_kept() {
         let markup = "<b>".repeat(2_000_000);
-        assert_eq!(title(&format!("Tiles {markup} for Tom"), 80), "Tiles");
+        assert_eq!(title(&format!("Tiling {markup} for Tom"), 80), "Tiling");
         assert_eq!(title(&format!("{}Tiles", "<b>".repeat(500)), 80), "Tiles", "1,500 characters of markup");
     }
 
