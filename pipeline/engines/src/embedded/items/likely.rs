@@ -44,8 +44,10 @@ pub(super) fn task(
         None => action,
     };
     let done = action(&said).and_then(|action| wording::description(&whole(action), false, reference));
+    // "I'll send someone round to look at it": what "it" is, the people know.
+    let promised = PROMISE.is_match(&said);
     let as_said =
-        || wording::description(&PROMISE.replace(&said, ""), true, reference).filter(|_| odds > CLEAR);
+        || wording::description(&PROMISE.replace(&said, ""), promised, reference).filter(|_| odds > CLEAR);
     let description = done.or_else(as_said)?;
     let due_at = reference.due(&sentence.text).map(|(_, moment)| moment);
     let item = ItemDraft { description, owner, due_at, evidence: None };
