@@ -6,8 +6,6 @@ use crate::{Answered, Tool, ToolFailure};
 
 /// How many characters of an app's error reach the assistant.
 const MAX_ERROR: usize = 500;
-/// How many of them are looked at: each secret that is found costs another look at what is behind it.
-const LOOKED_AT: usize = 8 * MAX_ERROR;
 /// The statuses whose `{"error": …}` are the app's own words.
 const WITH_WORDS: [u16; 5] = [400, 401, 403, 404, 500];
 /// What secrets begin with, in lower case: ours, and those that are common elsewhere.
@@ -102,16 +100,7 @@ pub(crate) fn visible(text: &str) -> String {
 /// One line, without control and format characters, without secrets, at most [`MAX_ERROR`] characters. Secrets are masked
 /// before the text is cut, so that no half of one is left.
 pub(crate) fn fit(text: &str) -> String {
-    let looked_at = match text.char_indices().nth(LOOKED_AT) {
-        // Whole words alone: half of a secret might not be known as one.
-        Some((end, _)) => {
-            let whole = text.get(..end).and_then(|text| text.rsplit_once(char::is_whitespace));
-            whole.map_or("", |(words, _)| words)
-        }
-        None => text,
-    };
-    let clean: String =
-        looked_at.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
+    let clean: String = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
     let visible: String = clean.chars().filter(|letter| !is_hidden(*letter)).collect();
     let words: Vec<&str> = visible.split_whitespace().collect();
     let mut masked: Vec<String> = Vec::with_capacity(words.len());
@@ -281,12 +270,6 @@ mod tests {
             unreachable!()
         };
         assert_eq!(text.chars().count(), MAX_ERROR);
-    }
-
-    #[test]
-    fn long_error_full_of_secrets_is_masked_in_the_time_of_what_is_looked_at() {
-        let text = format!("No such list. {}", "sk-a!".repeat(200_000));
-        assert_eq!(read(400, &json!({ "error": text }).to_string()), error("No such list."));
     }
 
     proptest! {

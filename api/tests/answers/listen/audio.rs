@@ -101,7 +101,7 @@ async fn live_conversation_that_a_request_ends_keeps_the_count_of_its_audio() {
     line.until("segments").await;
     assert_eq!(setup.bench.post("/v1/conversations", json!({})).await.status, 200);
     let counted = "select count(*) from live_usage join conversations using (user_id, conversation_id) \
-         where status = 'processing' and engine = 'test' and received_seconds = 1.25";
+         where status = 'processing' and live_usage.engine = 'test' and received_seconds = 1.25";
     setup.until(1, counted).await;
 }
 
