@@ -76,7 +76,7 @@ static RULES: LazyLock<Rules<Reader>> = LazyLock::new(|| {
         rule(r"\b(?P<y>20\d\d)-(?P<m>\d{2})-(?P<d>\d{2})\b".into(), numeric),
         rule(r"\b(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>20\d\d)\b".into(), numeric),
         rule(format!(r"\b(?:{WEEKDAY}),?\s+(?:the\s+)?(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)|(?P<word>{ORDINAL}))\b"), nth),
-        (format!(r"\b(?P<lead>by|before|until|till|due(?: on| by)?|on|for|from|between|of)\s+the\s+(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)\b|(?P<word>{ORDINAL})(?P<after>$|[.,;!?]|\s+(?:at|to\s+the|until|till|by|and|or|so|if|because|please|latest|which|but|then|when|with|for|we|i|it|you|he|she|they|is|are|in\s+the)\b))"), nth),
+        (format!(r"(?:\b(?P<lead>by|before|until|till|due(?: on| by)?|on|for|from|between|of)|#\s+to|\b(?:moved|postponed|pushed\s+back|shifted|rescheduled|changed)\s+to)\s+the\s+(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)\b|(?P<word>{ORDINAL})(?P<after>$|[.,;!?]|\s+(?:at|to\s+the|until|till|by|and|or|so|if|because|please|latest|which|but|then|when|with|for|we|i|it|you|he|she|they|is|are|in\s+the)\b))"), nth),
         // "The hearing is the 24th", "next appointment the sixteenth at nine".
         (format!(r"(?:\b(?:is|are|now|appointment|meeting|session|lesson|visit|exam|class)|'s)\s+(?P<begins>the\s+(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)\b|(?P<word>{LATER_ORDINAL})(?P<after>$|[.,;!?]|\s+(?:at|and|or|so|if|because|but|then|with|for|we|i)\b)))"), nth),
         (r"\bis\s+(?P<begins>(?P<w>mon|tues?|weds?|thurs?|fri))\b".into(), on_weekday),

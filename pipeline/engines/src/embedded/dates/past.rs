@@ -21,7 +21,7 @@ static PAST: LazyLock<Pattern> = LazyLock::new(|| {
         | \b(?:i|we|he|she|they|you|it)\s+(?:already\s+|just\s+)?(?:met|saw|bought|paid|sent|said|told|did|had|got|made|took|gave|called|was|were)\s+(?:\p{L}+\s+){0,2}?(?:in|on)\s+
           (?:the\s+)?(?:\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?)?\p{L}+(?:\s+\d{1,2}(?:st|nd|rd|th)?\b)?
         | \b(?:i|we|he|she|they|you|it)\s+(?:already\s+|just\s+|finally\s+)?(?:found|noticed|discovered|lost|broke|fell|slept|ate|watched|visited|finished|shipped|deployed)\s+
-          (?:\p{L}+\s+){0,4}?(?:in|on)\s+(?:mon|tues|wednes|thurs|fri|satur|sun)day(?:\s+(?:morning|afternoon|evening|night))?\b
+          (?:\p{L}+\s+){0,6}?(?:in|on)\s+(?:mon|tues|wednes|thurs|fri|satur|sun)day(?:\s+(?:morning|afternoon|evening|night))?\b
         | \bsince\s+(?:\w+\s+)?\w+\b
         | \bevery\s+\w+(?:\s+(?:morning|afternoon|evening|night))?\b
         | \b(?:today|tonight|tomorrow|yesterday)'s\b
@@ -50,5 +50,16 @@ pub(super) fn masked(text: &str) -> String {
         at = found.end();
     }
     masked.push_str(text.get(at..).unwrap_or_default());
+    // "Moved from the 8th to the 10th": the 8th is over.
+    if let Some(from) = MOVED.captures(&masked).and_then(|found| found.name("from").map(|from| from.range()))
+    {
+        masked.replace_range(from.clone(), &"#".repeat(from.len()));
+    }
     masked
 }
+
+static MOVED: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"\b(?:moved|postponed|pushed(?:\s+back)?|shifted|rescheduled|changed|switched|put\s+(?:off|back)|brought\s+forward)\s+(?P<from>from\s+(?:the\s+)?[\p{L}\d]+(?:\s+[\p{L}\d]+){0,2}?)\s+to\b",
+    )
+});

@@ -167,6 +167,11 @@ fn last_thing_of(text: &str) -> Option<String> {
     })
 }
 
+/// To whom one does it is a person.
+static GIVES: WordList = WordList::new(
+    "gave give giving given sent send sending talked talk talking spoke speak speaking spoken wrote write writing lent lend showed show \
+    handed hand passed explained",
+);
 /// Days that are written like names.
 static FEASTS: WordList =
     WordList::new("christmas boxing easter halloween thanksgiving hanukkah ramadan eid diwali new-year's");
@@ -182,10 +187,18 @@ pub(in crate::embedded) fn last_person(text: &str) -> Option<String> {
             .checked_sub(1)
             .and_then(|before| words.get(before))
             .map_or_else(String::new, |word| word.to_lowercase());
-        matches!(
-            before.as_str(),
-            "in" | "at" | "to" | "from" | "over" | "near" | "until" | "since" | "before" | "after"
-        )
+        // "I gave it to Carla" names her, "we drove to Carla" perhaps a place.
+        let given = before == "to"
+            && words
+                .get(at.saturating_sub(5)..at)
+                .unwrap_or_default()
+                .iter()
+                .any(|word| GIVES.has(&word.to_lowercase()));
+        !given
+            && matches!(
+                before.as_str(),
+                "in" | "at" | "to" | "from" | "over" | "near" | "until" | "since" | "before" | "after"
+            )
     };
     let place = (0..words.len()).rev().find(|at| {
         let word = words.get(*at).copied().unwrap_or_default();
@@ -194,6 +207,7 @@ pub(in crate::embedded) fn last_person(text: &str) -> Option<String> {
         let name = *at > 0
             && word.starts_with(char::is_uppercase)
             && word.len() > 2
+            && word.chars().any(char::is_lowercase)
             && !is_stop_word(bare)
             && !FEASTS.has(bare)
             && !PRONOUNS.has(&lower);

@@ -46,14 +46,21 @@ pub(super) fn task(
     let done = action(&said).and_then(|action| wording::description(&whole(action), false, reference));
     // "I'll send someone round to look at it": what "it" is, the people know.
     let promised = PROMISE.is_match(&said);
-    let as_said =
-        || wording::description(&PROMISE.replace(&said, ""), promised, reference).filter(|_| odds > CLEAR);
+    let as_said = || {
+        // "There's a course, I'll sign you up for it."
+        if THERE_IS.is_match(&said) {
+            return action(&said).and_then(|action| wording::description(&action, true, reference));
+        }
+        wording::description(&PROMISE.replace(&said, ""), promised, reference).filter(|_| odds > CLEAR)
+    };
     let description = done.or_else(as_said)?;
     let due_at = reference.due(&sentence.text).map(|(_, moment)| moment);
     let item = ItemDraft { description, owner, due_at, evidence: None };
     Some(Found { item, refers: None, proposed: false, joint: false, asked: false })
 }
 
+static THERE_IS: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)^there(?:'s|'re|\s+is|\s+are|\s+will\s+be|'ll\s+be)\b"));
 /// What leads the verb of a promise.
 static PROMISE: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)^(?:i'll|i\s+will|i'm\s+going\s+to|we'll|we\s+will|let\s+me)\s+"));

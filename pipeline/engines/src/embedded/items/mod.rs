@@ -150,7 +150,7 @@ struct Found {
 }
 
 fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference) -> Vec<Found> {
-    if OF_LESSON.is_match(&sentence.text) {
+    if OF_LESSON.is_match(&sentence.text) || IS_WRITING.is_match(&sentence.text) {
         return Vec::new();
     }
     let ordered = without_tag(sentence);
@@ -170,7 +170,10 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
         let stands = |claim: &Claim| {
             // "When I'm home, I'll send it" will be done; "if I had time, I'd do it" may never be.
             let promised = timely && claim.force == Force::Commitment && WILL.is_match(clause.text);
-            !conditional || promised || matches!(claim.force, Force::Request | Force::Imperative)
+            !conditional
+                || promised
+                || matches!(claim.force, Force::Request | Force::Imperative)
+                    && !TURNS_TO_ME.is_match(&claim.task)
         };
         let timed = format!("{opener} {}", clause.text);
         let due = LazyCell::new(|| reference.due(&timed));
@@ -248,10 +251,21 @@ static OF_LESSON: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^\W*(?:(?:so|okay|ok|right|well|now|and|alright|everyone)\W+)*(?:today|now|first|next|this\s+time)\W+(?:let's|we'll|we\s+will|we're\s+going\s+to)\s+(?:have\s+a\s+)?(?:look|talk|start|begin|go\s+(?:over|through)|discuss|hear|see|turn|move)\b",
     )
 });
-/// "Could somebody …": no one in particular is asked.
-static ANYBODY: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)\b(?:some(?:one|body)|any(?:one|body)|every(?:one|body)|let's|we|one\s+of|all\s+of)\b")
+/// "I am writing about the hall": a letter begins.
+static IS_WRITING: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\bi(?:'m|\s+am)\s+(?:writing|getting\s+in\s+touch|contacting\s+you|reaching\s+out)\s+(?:to\s+you\s+)?(?:about|because|regarding|concerning|with\s+regard|to\s+(?:ask|let|inform|tell|confirm|thank|complain|apologi[sz]e|enquire|request)|on\s+behalf)\b",
+    )
 });
+/// "If there's a problem, call me": what one does then.
+static TURNS_TO_ME: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:call|ring|phone|contact|email|text|message|reach|let|tell|ask|give|write|come|speak|talk|get)\s+(?:back\s+|out\s+)?(?:to\s+)?(?:me|us)\b|(?:come\s+back|get\s+in\s+touch|speak\s+up|shout)\b)",
+    )
+});
+/// "Could somebody …": no one in particular is asked.
+static ANYBODY: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)\b(?:some(?:one|body)|any(?:one|body)|every(?:one|body))\b"));
 static YOU_MUST: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\byou(?:'ll|\s+will)?\s+(?:also\s+|just\s+|still\s+)?(?:need|have|should|must|ought|can)\b|\byou'd\s+better\b",
