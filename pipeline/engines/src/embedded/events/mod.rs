@@ -3,6 +3,7 @@
 
 mod answers;
 mod happenings;
+mod known;
 mod likely;
 mod nouns;
 mod offers;
@@ -11,7 +12,6 @@ mod phrase;
 mod pieces;
 
 use std::cell::LazyCell;
-use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
@@ -23,14 +23,13 @@ use super::learned::{Named, Weighed};
 use super::lexicon::is_event_noun;
 use super::pattern::Pattern;
 use super::text::{Sentence, capitalised, content_stems, pattern};
+use known::Known;
 use phrase::Said;
 pub(super) use phrase::{last_person, last_thing};
 use pieces::pieces;
 
 /// Minutes, when no length is said (DECISIONS §1).
 const DURATION: i32 = 30;
-/// More than these are a calendar being read out.
-const MOST: usize = 10;
 
 /// What does not take place, or is only wondered about.
 static UNREAL: LazyLock<Pattern> = LazyLock::new(|| {
@@ -182,67 +181,6 @@ struct Earlier<'t> {
     week: Option<NaiveDate>,
     /// What takes place that was named last, and how many sentences ago.
     happening: Option<(String, usize)>,
-}
-
-/// The events so far, and what each is known by.
-#[derive(Default)]
-struct Known {
-    all: Vec<EventDraft>,
-    days: Vec<(NaiveDate, BTreeSet<String>)>,
-    /// Whether the hour of each was said.
-    timed: Vec<bool>,
-}
-
-impl Known {
-    /// "The test is on Thursday, right? - Friday.": another day for the event that was added last.
-    fn correct(&mut self, answer: &str, dates: &[Found], reference: &Reference) {
-        let alone = offers::time_alone(answer, dates).filter(|date| !date.bare);
-        // "Lunch on Friday? - Friday's good, say half twelve."
-        let hour = || {
-            let day = self.days.last().map(|(day, _)| *day);
-            let timed = dates.iter().filter(|date| date.time().is_some()).map(|date| date.clone().on(day));
-            timed.filter(|_| offers::agrees(answer)).find(|date| Some(date.day()) == day)
-        };
-        let Some(date) = alone.or_else(hour) else { return };
-        if let (Some(event), Some((day, _)), Some(start)) =
-            (self.all.last_mut(), self.days.last_mut(), reference.start(&date))
-        {
-            event.start = start;
-            *day = date.day();
-        }
-    }
-
-    /// Adds an event; the same happening once more may say its time, or more words.
-    fn add(&mut self, day: NaiveDate, timed: bool, event: EventDraft) {
-        let mut stems: BTreeSet<String> = content_stems(&event.title).into_iter().collect();
-        if stems.is_empty() {
-            stems.insert(event.title.to_lowercase());
-        }
-        let same = |(other, known): &(NaiveDate, BTreeSet<String>)| {
-            *other == day && (known.is_empty() || stems.is_empty() || !known.is_disjoint(&stems))
-        };
-        if let Some(at) = self.days.iter().position(same) {
-            let (Some(known), Some((_, names)), Some(known_timed)) =
-                (self.all.get_mut(at), self.days.get_mut(at), self.timed.get_mut(at))
-            else {
-                return;
-            };
-            // "The concert is on Saturday. It starts at eight."
-            if timed && !std::mem::replace(known_timed, true) {
-                (known.start, known.duration) = (event.start, event.duration);
-            }
-            if event.title.split(' ').count() > known.title.split(' ').count() && stems.is_superset(names) {
-                known.title = event.title;
-            }
-            names.extend(stems);
-            return;
-        }
-        if self.all.len() < MOST {
-            self.all.push(event);
-            self.days.push((day, stems));
-            self.timed.push(timed);
-        }
-    }
 }
 
 fn of_sentence(

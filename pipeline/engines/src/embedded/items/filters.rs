@@ -417,3 +417,16 @@ fn is_idle_talk(verb: &str, rest: &[String]) -> bool {
                 .is_some_and(|who| !matches!(who.as_str(), "you" | "it" | "that" | "work" | "this")))
         || (verb == "take" && rest.iter().take(4).any(|word| WAYS.contains(&word.as_str())))
 }
+
+/// "I want to look into flights": what takes an afternoon, and not a life.
+pub(super) static SMALL_WISH: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:look\s+into|sign\s+up|check|ask|call|email|e-mail|order|book|return|cancel|renew|fix|repair|replace|try\s+out|find\s+out|compare|sort\s+out|print|send|write\s+to)\s",
+    )
+});
+
+pub(super) static SOME_DAY: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)\b(?:one\s+day|some\s*day|eventually|my\s+own|our\s+own)\b"));
+
+/// "Close my old account".
+pub(super) static OF_MINE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)^\p{L}+\s+(?:my|our)\s"));

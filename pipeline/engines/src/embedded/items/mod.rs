@@ -3,6 +3,7 @@
 //! Rules read clear, addressed language well and spontaneous talk among many badly; where a rule is
 //! is unsure it stays silent.
 
+mod asked;
 mod claims;
 mod contact;
 mod deadlines;
@@ -33,6 +34,7 @@ use super::learned::Weighed;
 use super::lexicon::is_task_verb;
 use super::text::{Sentence, content_stems, pattern, words};
 use crate::embedded::pattern::Pattern;
+use asked::{ASKS, TURNS_TO_ME, asks_the_other, only_begins, without_tag};
 use contact::{ALONE, CONTACT, COURTESY, HELPS, INTRANSITIVE, PLEDGED, REPORTS, TO_PERSON};
 use kept::Kept;
 use orders::{HANDED_ON, OF_THE_MOMENT};
@@ -150,7 +152,7 @@ struct Found {
 }
 
 fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference) -> Vec<Found> {
-    if OF_LESSON.is_match(&sentence.text) || IS_WRITING.is_match(&sentence.text) {
+    if only_begins(&sentence.text) {
         return Vec::new();
     }
     let ordered = without_tag(sentence);
@@ -226,12 +228,8 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
                 return None;
             }
             let found = draft(claim, due.clone(), thing, person, reference)?;
-            let asks = match claim.force {
-                Force::Request | Force::Imperative => !ANYBODY.is_match(clause.text),
-                Force::Obligation => YOU_MUST.is_match(clause.text),
-                _ => false,
-            };
-            Some(Found { asked: asks, ..found })
+            let asked = asks_the_other(claim.force, clause.text);
+            Some(Found { asked, ..found })
         });
         conditional = clauses::is_condition(clause.text);
         timely = TIMELY.is_match(clause.text);
@@ -245,33 +243,6 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
     items
 }
 
-/// "Today let's look at acids": what begins at once.
-static OF_LESSON: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^\W*(?:(?:so|okay|ok|right|well|now|and|alright|everyone)\W+)*(?:today|now|first|next|this\s+time)\W+(?:let's|we'll|we\s+will|we're\s+going\s+to)\s+(?:have\s+a\s+)?(?:look|talk|start|begin|go\s+(?:over|through)|discuss|hear|see|turn|move)\b",
-    )
-});
-/// "I am writing about the hall": a letter begins.
-static IS_WRITING: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\bi(?:'m|\s+am)\s+(?:writing|getting\s+in\s+touch|contacting\s+you|reaching\s+out)\s+(?:to\s+you\s+)?(?:about|because|regarding|concerning|with\s+regard|to\s+(?:ask|let|inform|tell|confirm|thank|complain|apologi[sz]e|enquire|request)|on\s+behalf)\b",
-    )
-});
-/// "If there's a problem, call me": what one does then.
-static TURNS_TO_ME: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:(?:call|ring|phone|contact|email|text|message|reach|let|tell|ask|give|write|come|speak|talk|get)\s+(?:back\s+|out\s+)?(?:to\s+)?(?:me|us)\b|(?:come\s+back|get\s+in\s+touch|speak\s+up|shout)\b)",
-    )
-});
-/// "Could somebody …": no one in particular is asked.
-static ANYBODY: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(r"(?i)\b(?:some(?:one|body)|any(?:one|body)|every(?:one|body))\b"));
-static YOU_MUST: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\byou(?:'ll|\s+will)?\s+(?:also\s+|just\s+|still\s+)?(?:need|have|should|must|ought|can)\b|\byou'd\s+better\b",
-    )
-});
-
 /// "When I'm home", "as soon as it's signed": when, and not whether.
 static TIMELY: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -280,26 +251,6 @@ static TIMELY: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static WILL: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)\b(?:i'll|i\s+will|i'm\s+going\s+to|i'm\s+gonna)\b"));
-
-/// "Order more ribbon, will you?", "grab some milk, yeah?": an order, and no question.
-static TAG: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)(?:,?\s+(?:will|would|can|could|won't|can't)\s+(?:you|ya|yous)|,\s+(?:yeah|yes|ok|okay|right|alright|all\s+right|please|eh|huh|no|love|mate))(?:\s+please)?\s*\?+$",
-    )
-});
-/// What begins a real question.
-static ASKS: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^\W*(?:(?:and|but|so|ok|okay|well|hey|oh|right)\W+)*(?:is|are|am|was|were|do|does|did|can|could|would|will|shall|should|have|has|had|may|might|what|when|where|who|why|how|which|whose|any|you)\b",
-    )
-});
-
-/// The order that a question with a tag gives.
-fn without_tag<'t>(sentence: &Sentence<'t>) -> Option<Sentence<'t>> {
-    let tag = TAG.find(&sentence.text).filter(|_| !ASKS.is_match(&sentence.text))?;
-    let text = format!("{}.", sentence.text.get(..tag.start())?.trim_end_matches([',', ' ']));
-    Some(Sentence { text, ..sentence.clone() })
-}
 
 /// Adds to a task what else is to be done with its object, if the whole is short enough.
 fn joins(known: &mut Found, claim: &Claim, due: Option<&(Date, Timestamp)>, reference: &Reference) -> bool {
@@ -375,8 +326,8 @@ fn draft(
         Force::Suggestion => true,
         Force::Wish => {
             due.is_some()
-                || (OF_MINE.is_match(&claim.task) || SMALL_WISH.is_match(&claim.task))
-                    && !SOME_DAY.is_match(&claim.task)
+                || (filters::OF_MINE.is_match(&claim.task) || filters::SMALL_WISH.is_match(&claim.task))
+                    && !filters::SOME_DAY.is_match(&claim.task)
         }
         // "We'd need a letter. - By Friday, please."
         Force::Demand => due.as_ref().is_none_or(|(date, _)| date.deadline),
@@ -480,19 +431,6 @@ static LED: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?:(?:come|go|try|pop|nip|run|stop|swing)(?:\s+(?:round|over|down|in|by|up|out|back))?\s+(?:and|to)|(?:remember|be\s+able|get\s+round|take\s+care)\s+to|go\s+ahead\s+and|(?:have|need)\s+to|be\s+(?:there|here|in|around|round|over|along|down|up|out|back)\s+(?:to|and))\s+",
     )
 });
-
-/// "I want to look into flights": what takes an afternoon, and not a life.
-static SMALL_WISH: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:look\s+into|sign\s+up|check|ask|call|email|e-mail|order|book|return|cancel|renew|fix|repair|replace|try\s+out|find\s+out|compare|sort\s+out|print|send|write\s+to)\s",
-    )
-});
-
-static SOME_DAY: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(r"(?i)\b(?:one\s+day|some\s*day|eventually|my\s+own|our\s+own)\b"));
-
-/// "Close my old account".
-static OF_MINE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)^\p{L}+\s+(?:my|our)\s"));
 
 /// "A new one", "another one".
 static ANOTHER: LazyLock<Pattern> = LazyLock::new(|| {

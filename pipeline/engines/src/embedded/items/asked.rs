@@ -1,0 +1,68 @@
+//! Whom a sentence asks: whoever is spoken to, anybody, or no one, because it begins a lesson or a letter.
+
+use std::sync::LazyLock;
+
+use super::Force;
+use crate::embedded::pattern::Pattern;
+use crate::embedded::text::{Sentence, pattern};
+
+/// Whether a clause that claims a task with this force asks whoever is spoken to.
+pub(super) fn asks_the_other(force: Force, clause: &str) -> bool {
+    match force {
+        Force::Request | Force::Imperative => !ANYBODY.is_match(clause),
+        Force::Obligation => YOU_MUST.is_match(clause),
+        _ => false,
+    }
+}
+
+/// Whether a sentence begins a lesson or a letter, and asks for nothing.
+pub(super) fn only_begins(sentence: &str) -> bool {
+    OF_LESSON.is_match(sentence) || IS_WRITING.is_match(sentence)
+}
+
+/// "Today let's look at acids": what begins at once.
+static OF_LESSON: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:so|okay|ok|right|well|now|and|alright|everyone)\W+)*(?:today|now|first|next|this\s+time)\W+(?:let's|we'll|we\s+will|we're\s+going\s+to)\s+(?:have\s+a\s+)?(?:look|talk|start|begin|go\s+(?:over|through)|discuss|hear|see|turn|move)\b",
+    )
+});
+/// "I am writing about the hall": a letter begins.
+static IS_WRITING: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\bi(?:'m|\s+am)\s+(?:writing|getting\s+in\s+touch|contacting\s+you|reaching\s+out)\s+(?:to\s+you\s+)?(?:about|because|regarding|concerning|with\s+regard|to\s+(?:ask|let|inform|tell|confirm|thank|complain|apologi[sz]e|enquire|request)|on\s+behalf)\b",
+    )
+});
+/// "If there's a problem, call me": what one does then.
+pub(super) static TURNS_TO_ME: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:call|ring|phone|contact|email|text|message|reach|let|tell|ask|give|write|come|speak|talk|get)\s+(?:back\s+|out\s+)?(?:to\s+)?(?:me|us)\b|(?:come\s+back|get\s+in\s+touch|speak\s+up|shout)\b)",
+    )
+});
+/// "Could somebody …": no one in particular is asked.
+static ANYBODY: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)\b(?:some(?:one|body)|any(?:one|body)|every(?:one|body))\b"));
+static YOU_MUST: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\byou(?:'ll|\s+will)?\s+(?:also\s+|just\s+|still\s+)?(?:need|have|should|must|ought|can)\b|\byou'd\s+better\b",
+    )
+});
+
+/// "Order more ribbon, will you?", "grab some milk, yeah?": an order, and no question.
+static TAG: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)(?:,?\s+(?:will|would|can|could|won't|can't)\s+(?:you|ya|yous)|,\s+(?:yeah|yes|ok|okay|right|alright|all\s+right|please|eh|huh|no|love|mate))(?:\s+please)?\s*\?+$",
+    )
+});
+/// What begins a real question.
+pub(super) static ASKS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:and|but|so|ok|okay|well|hey|oh|right)\W+)*(?:is|are|am|was|were|do|does|did|can|could|would|will|shall|should|have|has|had|may|might|what|when|where|who|why|how|which|whose|any|you)\b",
+    )
+});
+
+/// The order that a question with a tag gives.
+pub(super) fn without_tag<'t>(sentence: &Sentence<'t>) -> Option<Sentence<'t>> {
+    let tag = TAG.find(&sentence.text).filter(|_| !ASKS.is_match(&sentence.text))?;
+    let text = format!("{}.", sentence.text.get(..tag.start())?.trim_end_matches([',', ' ']));
+    Some(Sentence { text, ..sentence.clone() })
+}
