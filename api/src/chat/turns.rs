@@ -60,7 +60,7 @@ pub(crate) fn thread(app_id: Option<&str>) -> &str {
 /// follows it.
 pub(crate) async fn begin(state: &AppState, caller: &Caller, message: Message) -> Result<Begun, Error> {
     let settings = &state.settings.chat;
-    // First, because apps that cannot be read are none: where the database does not answer, that is what the client is told.
+    // The user is read first: apps that cannot be read count as none, and without the database the answer is 503, not 404.
     let user =
         state.ledger.store().user(&caller.user).await?.ok_or(Error::Refused(Code::NotAuthenticated))?;
     let UserApps { names, tools } = settings.apps.installed(&caller.user, message.app_id.as_deref()).await;

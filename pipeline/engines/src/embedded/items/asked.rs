@@ -1,4 +1,4 @@
-//! Whom a sentence asks: whoever is spoken to, anybody, or no one, because it begins a lesson or a letter.
+//! Whom a sentence asks: the listener, anybody, or nobody, because it begins a lesson or a letter.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use super::Force;
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{Sentence, pattern};
 
-/// Whether a clause that claims a task with this force asks whoever is spoken to.
+/// Whether a clause that claims a task with this force asks the listener.
 pub(super) fn asks_the_other(force: Force, clause: &str) -> bool {
     match force {
         Force::Request | Force::Imperative => !ANYBODY.is_match(clause),

@@ -147,7 +147,7 @@ struct Found {
     proposed: bool,
     /// Proposed to all: an item when another agrees.
     joint: bool,
-    /// Asked of whoever is spoken to: "can you …", "you have to …".
+    /// Asked of the listener: "can you …", "you have to …".
     asked: bool,
 }
 

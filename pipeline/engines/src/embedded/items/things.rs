@@ -28,7 +28,7 @@ impl Things {
     pub(super) fn heard(&mut self, sentence: &str) {
         (self.one.ago, self.many.ago) = (self.one.ago + 1, self.many.ago + 1);
         // "They're in my garage" names no other thing.
-        // "My insurance wants it": whoever wants the thing is not it.
+        // "My insurance wants it": "it" was named before, and is not the insurance.
         let rest = WANTS_IT.find(sentence).and_then(|found| sentence.get(found.end()..));
         let named = THERE_IS
             .captures(sentence)
