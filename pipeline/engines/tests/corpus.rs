@@ -88,9 +88,14 @@ fn of_spontaneous_talk_more_is_missed_than_invented() {
 const SHARES: [&str; 10] =
     ["category", "title", "recall", "precision", "due", "owner", "memories", "mem-prec", "events", "ev-prec"];
 
-/// Every verdict is right, nothing planted gets in, and each of `SHARES` stands above its floor, a percentage.
+/// Every verdict is right, and the rest as [`assert_shares`] asks for it.
 fn assert_above(score: &Score, floors: [usize; 10]) {
     assert_eq!(score.discard.hits, score.discard.of, "discard");
+    assert_shares(score, floors);
+}
+
+/// Nothing planted gets in, and each of `SHARES` stands above its floor, a percentage.
+fn assert_shares(score: &Score, floors: [usize; 10]) {
     assert_eq!(score.unplanted.hits, score.unplanted.of, "planted words");
     for (name, floor) in SHARES.into_iter().zip(floors) {
         let share = score.share(name);
@@ -205,10 +210,9 @@ fn the_open_half_of_mixed_talk_is_mostly_understood() {
 /// The others, which were only counted.
 #[test]
 fn the_blind_half_of_mixed_talk_is_mostly_understood() {
-    let mut score = total(&Embedded::new(), &[MIXED_BLIND]);
+    let score = total(&Embedded::new(), &[MIXED_BLIND]);
     assert_eq!((score.discard.hits, score.discard.of), (23, 24), "small talk in a lift is kept");
-    score.discard.hits = 24;
-    assert_above(&score, [85, 99, 80, 91, 91, 91, 59, 74, 62, 76]);
+    assert_shares(&score, [85, 99, 80, 91, 91, 91, 59, 74, 62, 76]);
 }
 
 /// Written before any rule of `embedded/10`: every other one, looked at while those rules were written.
@@ -246,10 +250,9 @@ fn the_blind_half_of_ordinary_talk_is_mostly_understood() {
 /// Written before any rule of `embedded/12`: every other one, looked at while those rules were written.
 #[test]
 fn the_open_half_of_sundry_talk_is_mostly_understood() {
-    let mut score = total(&Embedded::new(), &[SUNDRY_OPEN]);
+    let score = total(&Embedded::new(), &[SUNDRY_OPEN]);
     assert_eq!((score.discard.hits, score.discard.of), (31, 32), "an announcement while one waits is kept");
-    score.discard.hits = 32;
-    assert_above(&score, [92, 99, 87, 91, 92, 90, 76, 85, 67, 82]);
+    assert_shares(&score, [92, 99, 87, 91, 92, 90, 76, 85, 67, 82]);
 }
 
 /// The others, which were only counted.
@@ -271,36 +274,31 @@ fn the_open_half_of_common_talk_is_mostly_understood() {
 /// The others, which were only counted.
 #[test]
 fn the_blind_half_of_common_talk_is_mostly_understood() {
-    let mut score = total(&Embedded::new(), &[COMMON_BLIND]);
+    let score = total(&Embedded::new(), &[COMMON_BLIND]);
     assert_eq!((score.discard.hits, score.discard.of), (23, 24));
-    score.discard.hits = 24;
-    assert_eq!(score.discard.of, 24);
-    assert_above(&score, [90, 77, 65, 84, 95, 84, 47, 84, 49, 75]);
+    assert_shares(&score, [90, 77, 65, 84, 95, 84, 47, 84, 49, 75]);
 }
 
 /// Written by another hand for `embedded/18`, as one writes who tries the product; the rules of `embedded/19` were made with it.
 #[test]
 fn the_open_half_of_clear_talk_is_mostly_understood() {
-    let mut score = total(&Embedded::new(), &[CLEAR_OPEN]);
+    let score = total(&Embedded::new(), &[CLEAR_OPEN]);
     assert_eq!((score.discard.hits, score.discard.of), (23, 24));
-    score.discard.hits = 24;
-    assert_above(&score, [99, 79, 89, 91, 85, 86, 59, 94, 86, 95]);
+    assert_shares(&score, [99, 79, 89, 91, 85, 86, 59, 94, 86, 95]);
 }
 
 /// The others, which were only counted.
 #[test]
 fn the_blind_half_of_clear_talk_is_mostly_understood() {
-    let mut score = total(&Embedded::new(), &[CLEAR_BLIND]);
+    let score = total(&Embedded::new(), &[CLEAR_BLIND]);
     assert_eq!((score.discard.hits, score.discard.of), (22, 24));
-    score.discard.hits = 24;
-    assert_above(&score, [75, 84, 86, 82, 89, 86, 58, 91, 74, 70]);
+    assert_shares(&score, [75, 84, 86, 82, 89, 86, 58, 91, 74, 70]);
 }
 
 /// Written before sentences were weighed, by another hand than the rules' and the taught sentences'; only counted.
 #[test]
 fn plain_talk_is_mostly_understood() {
-    let mut score = total(&Embedded::new(), &[PLAIN_BLIND]);
+    let score = total(&Embedded::new(), &[PLAIN_BLIND]);
     assert_eq!((score.discard.hits, score.discard.of), (38, 39));
-    score.discard.hits = 39;
-    assert_above(&score, [77, 77, 64, 78, 80, 55, 51, 90, 54, 75]);
+    assert_shares(&score, [77, 77, 64, 78, 80, 55, 51, 90, 54, 75]);
 }

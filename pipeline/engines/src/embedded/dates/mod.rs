@@ -110,7 +110,7 @@ impl Reference {
         }
         found.extend(bare);
         found.sort_by_key(|date| date.spans.first().map(|span| span.start));
-        join_repeated(&mut found, &text);
+        let mut found = join_repeated(found, &text);
         let (mut before, mut named): (Option<NaiveDate>, Option<NaiveDate>) = (None, None);
         for date in &mut found {
             if let (Some(before), Some(weekday)) = (before, date.follows) {
@@ -313,29 +313,29 @@ impl Found {
 }
 
 /// "In three weeks, on the 21st at 9:30": a day that is said once more right after it is one date.
-fn join_repeated(found: &mut Vec<Found>, text: &str) {
-    let mut at = 1;
-    while at < found.len() {
-        let (Some(before), Some(date)) = (found.get(at - 1), found.get(at)) else { break };
-        let between = match (before.spans.last(), date.spans.first()) {
-            (Some(one), Some(other)) => text.get(one.end..other.start),
-            _ => None,
-        };
-        let adjoins = between.is_some_and(|between| between.trim_matches([',', ' ', '-', '–']).is_empty());
-        if adjoins && before.date == date.date && !before.bare && !date.bare && before.time.is_none() {
-            let mut repeated = found.remove(at);
-            if let Some(known) = found.get_mut(at - 1) {
-                known.spans.append(&mut repeated.spans);
-                *known = Found {
-                    spans: std::mem::take(&mut known.spans),
-                    deadline: known.deadline || repeated.deadline,
-                    ..repeated
-                };
-            }
-        } else {
-            at += 1;
+fn join_repeated(found: Vec<Found>, text: &str) -> Vec<Found> {
+    let mut joined: Vec<Found> = Vec::new();
+    for mut date in found {
+        if let Some(before) = joined.pop_if(|before| repeats(&date, before, text)) {
+            date.spans.splice(0..0, before.spans);
+            date.deadline |= before.deadline;
         }
+        joined.push(date);
     }
+    joined
+}
+
+/// Whether `date` is the day that was said right before it, and no hour of that day.
+fn repeats(date: &Found, before: &Found, text: &str) -> bool {
+    let between = match (before.spans.last(), date.spans.first()) {
+        (Some(one), Some(other)) => text.get(one.end..other.start),
+        _ => None,
+    };
+    between.is_some_and(|between| between.trim_matches([',', ' ', '-', '–']).is_empty())
+        && before.date == date.date
+        && !before.bare
+        && !date.bare
+        && before.time.is_none()
 }
 
 fn nearest<'a>(days: &'a mut [Found], time: &Range<usize>) -> Option<&'a mut Found> {

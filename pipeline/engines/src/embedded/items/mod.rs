@@ -3,7 +3,6 @@
 //! Rules read clear, addressed language well and spontaneous talk among many badly; where a rule is
 //! is unsure it stays silent.
 
-mod asked;
 mod claims;
 mod contact;
 mod deadlines;
@@ -11,6 +10,7 @@ mod duties;
 mod filters;
 mod kept;
 mod likely;
+mod listener;
 mod orders;
 mod paraphrases;
 mod requests;
@@ -34,9 +34,9 @@ use super::learned::Weighed;
 use super::lexicon::is_task_verb;
 use super::text::{Sentence, content_stems, pattern, words};
 use crate::embedded::pattern::Pattern;
-use asked::{ASKS, TURNS_TO_ME, asks_the_other, only_begins, without_tag};
 use contact::{ALONE, CONTACT, COURTESY, HELPS, INTRANSITIVE, PLEDGED, REPORTS, TO_PERSON};
 use kept::Kept;
+use listener::{ASKS, TURNS_TO_ME, asks_listener, only_begins, without_tag};
 use orders::{HANDED_ON, OF_THE_MOMENT};
 use things::{Things, object_of, thing_of};
 
@@ -228,7 +228,7 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
                 return None;
             }
             let found = draft(claim, due.clone(), thing, person, reference)?;
-            let asked = asks_the_other(claim.force, clause.text);
+            let asked = asks_listener(claim.force, clause.text);
             Some(Found { asked, ..found })
         });
         conditional = clauses::is_condition(clause.text);

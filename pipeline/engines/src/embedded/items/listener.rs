@@ -1,4 +1,4 @@
-//! Whom a sentence asks: the listener, anybody, or nobody, because it begins a lesson or a letter.
+//! Whether a sentence asks the listener for something.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{Sentence, pattern};
 
 /// Whether a clause that claims a task with this force asks the listener.
-pub(super) fn asks_the_other(force: Force, clause: &str) -> bool {
+pub(super) fn asks_listener(force: Force, clause: &str) -> bool {
     match force {
         Force::Request | Force::Imperative => !ANYBODY.is_match(clause),
         Force::Obligation => YOU_MUST.is_match(clause),
@@ -38,7 +38,7 @@ pub(super) static TURNS_TO_ME: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?:(?:call|ring|phone|contact|email|text|message|reach|let|tell|ask|give|write|come|speak|talk|get)\s+(?:back\s+|out\s+)?(?:to\s+)?(?:me|us)\b|(?:come\s+back|get\s+in\s+touch|speak\s+up|shout)\b)",
     )
 });
-/// "Could somebody …": no one in particular is asked.
+/// "Could somebody …": nobody in particular has the task.
 static ANYBODY: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)\b(?:some(?:one|body)|any(?:one|body)|every(?:one|body))\b"));
 static YOU_MUST: LazyLock<Pattern> = LazyLock::new(|| {
