@@ -86,7 +86,7 @@ impl Drop for FlushAtEnd {
                 return;
             }
             flush = again;
-            // Nobody has the other end yet: a rest.
+            // The queue is full: waits before the next try. Nothing arrives here until the entry is queued.
             let _nothing = written.recv_timeout(REST);
         }
         let _in_vain = written.recv_timeout(until.saturating_duration_since(Instant::now()));

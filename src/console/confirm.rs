@@ -10,7 +10,7 @@ use super::{
     words::Sentence,
 };
 
-/// Such a page, or why there is none.
+/// The page, or the error that is shown instead.
 pub(super) type Asked = Result<Confirm, Fault>;
 
 /// A change that is about to be made.

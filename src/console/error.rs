@@ -50,7 +50,7 @@ pub(super) enum Fault {
     Unwritten,
 }
 
-/// A page, or why there is none.
+/// A page, or the error that is shown instead.
 pub(super) type Shown = Result<Response, Fault>;
 
 /// Where an action leads, or why it is not reported as done.

@@ -136,8 +136,8 @@ impl Seat {
         self.live.0.stop.clone()
     }
 
-    /// From now on the session fills this conversation, and takes commands for it. One of this process that filled it before is
-    /// told: its client may be gone without a word, and it keeps a place of the user's.
+    /// From now on the session fills this conversation, and takes commands for it. A session of this process that filled it before
+    /// is closed: its network may have failed, and it would keep one of the user's places.
     pub(crate) fn own(&mut self, id: &ConversationId, commands: &mpsc::Sender<Command>) {
         self.disown();
         if let Some(user) = &self.user {

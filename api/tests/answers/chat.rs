@@ -101,7 +101,7 @@ async fn stream_of(response: Response) -> String {
     String::from_utf8(to_bytes(response.into_body(), usize::MAX).await.unwrap().to_vec()).unwrap()
 }
 
-/// Apps that cannot be read are none: a client was told that it has lost its app.
+/// Without the database the user seems to have no apps: a 404 would say that the app is gone.
 #[tokio::test]
 async fn chat_of_an_app_is_503_and_not_404_while_the_database_does_not_answer() {
     let Talk { bench, .. } = talk().await;

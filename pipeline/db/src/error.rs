@@ -209,7 +209,7 @@ fn behind_the_migrator(error: &sqlx::Error) -> &sqlx::Error {
     }
 }
 
-/// Why the database refused it, in words that hold nobody's data: logs have no others.
+/// The SQLSTATE of a refusal, for logs: the message itself may hold users' data.
 fn sqlstate(source: &sqlx::Error) -> String {
     let code = source.as_database_error().and_then(DatabaseError::code);
     code.map(|code| format!(", SQLSTATE {code}")).unwrap_or_default()

@@ -93,7 +93,7 @@ impl Recognizer for Ear {
     }
 }
 
-/// What its session is told is the test's to send.
+/// The test sends the events of its session.
 #[derive(Default)]
 pub(super) struct Prompted {
     session: std::sync::Mutex<Option<mpsc::Sender<Event>>>,

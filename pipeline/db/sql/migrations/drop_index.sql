@@ -1,4 +1,4 @@
--- How an index is dropped, where the session's schema has it: one of that name in another schema is somebody else's.
+-- The statement that drops an index of this name in the session's schema; no row where there is none. Other schemas are not touched.
 select format('drop index concurrently %I.%I', n.nspname, c.relname)
 from pg_class c
 join pg_namespace n on n.oid = c.relnamespace and n.nspname = current_schema()

@@ -237,7 +237,7 @@ async fn interrupted_export_leaves_no_part_of_it() {
         let words =
             ["users", "export", "u1", "--output", &name, "--reason", "asked for", "--operator", "olga"];
         let _locks = world.hold_locks("lock table memories").await;
-        // Whoever runs this test may have told it not to mind.
+        // The test itself may run under `nohup`, which ignores SIGHUP.
         let mut export = Command::new("env");
         let export = export.arg("--default-signal=HUP").arg(binary::path()).args(words);
         let mut export = export.env("DATABASE_URL", &world.url).spawn().expect("it starts");

@@ -43,7 +43,7 @@ async fn interrupted_migration_is_finished_when_it_is_run_again() {
         }
 
         match is_killed {
-            // The server knows nothing of it, and finishes an index that nobody notes.
+            // The server goes on, and finishes an index whose migration is not recorded.
             true => {
                 let id = migrate.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
                 kill_process(id.expect("it runs"), Signal::KILL).expect("a child can be signalled");
