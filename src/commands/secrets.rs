@@ -27,7 +27,7 @@ pub(crate) struct Secrets {
 enum Verb {
     /// Count the secrets: all, encrypted ones, and those that the newest key of LISTEN_SECRETS_KEY encrypted.
     Show,
-    /// Encrypt every secret with the newest key that another key encrypted, or none. It may be said again at any time.
+    /// Encrypt with the newest key every secret that is not; safe to repeat.
     Rotate,
 }
 

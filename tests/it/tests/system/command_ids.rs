@@ -96,7 +96,7 @@ async fn job_commands_affect_the_named_user_only() {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             text(&output.stdout) + &text(&output.stderr)
         };
-        assert!(ordered("anna").contains("there is no person anna"), "{verb}: {}", ordered("anna"));
+        assert!(ordered("anna").contains("there is no user anna"), "{verb}: {}", ordered("anna"));
         assert!(ordered("u1").contains("0 dead letters"), "{verb}: {}", ordered("u1"));
         assert!(ordered("annabella").contains("1 dead letter"), "{verb}: {}", ordered("annabella"));
     }
