@@ -215,6 +215,7 @@ async fn missing_records_are_named_in_errors() {
     let database = TestDatabase::new().await;
     for (words, named) in [
         (&["jobs", "show", "fj_none"][..], "there is no job fj_none"),
+        (&["jobs", "show", "fj_"], "there is no job fj_: a part of an id has at least four characters"),
         (&["replays", "show", "none"], "there is no replay none"),
         (&["keys", "list", "--user", "none"], "there is no user none"),
         (&["keys", "create", "--user", "none"], "there is no user none: `listen users create` makes one"),
