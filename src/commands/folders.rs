@@ -191,7 +191,7 @@ impl Look {
 }
 
 fn unknown(id: &str) -> Exit {
-    Exit::NotFound(format!("the user has no folder {id}"))
+    Exit::NotFound(format!("the user has no folder {id}: `listen folders list` shows the ids"))
 }
 
 fn description(words: &str) -> Result<String, String> {

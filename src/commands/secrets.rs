@@ -7,6 +7,7 @@ use operations::{Operations, Resealed, SealedSecrets};
 use serde_json::json;
 
 use super::{
+    jobs::several,
     over_shards::{NOT_EVERYWHERE, order},
     stderr::note,
     stdout::say,
@@ -69,7 +70,8 @@ pub(crate) async fn run(secrets: Secrets) -> anyhow::Result<ExitCode> {
             field(name, &count.to_string())?;
         }
         if let Some(done) = resealed {
-            say!("{} rows were encrypted with the newest key", done.sealed)?;
+            let rows = several(done.sealed as i64, "row was", "rows were");
+            say!("{rows} encrypted with the newest key")?;
         }
     }
     match resealed {
