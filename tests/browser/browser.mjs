@@ -53,6 +53,9 @@ export async function violations(page) {
 export const shoot = (page, name) =>
   process.env.PICTURES && page.screenshot({ path: `${process.env.PICTURES}/${name}.png`, fullPage: true });
 
-/** How many pixels the page is wider than its window. */
+/** How many pixels the page is wider than its window, or its navigation than its place: the rest would be out of sight. */
 export const overflow = (page) =>
-  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  page.evaluate(() => {
+    const parts = [document.documentElement, document.querySelector("header nav")].filter(Boolean);
+    return Math.max(...parts.map((part) => part.scrollWidth - part.clientWidth));
+  });

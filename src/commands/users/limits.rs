@@ -120,10 +120,12 @@ pub(crate) fn words(budget: &UserBudget) -> String {
         0 => format!("{used}"),
         _ => format!("{used} of {limit}"),
     };
+    let of_bytes = usize::try_from(bytes).ok().filter(|limit| *limit > 0);
+    let of_bytes = of_bytes.map(|limit| format!(" of {}", Size::of(limit))).unwrap_or_default();
     format!(
-        "{} conversations today, {} bytes, {} jobs waiting",
+        "{} conversations today, {} bytes{of_bytes}, {} jobs waiting",
         of(budget.conversations_today, conversations_per_day),
-        of(budget.bytes, bytes),
+        budget.bytes,
         of(budget.waiting_jobs, waiting_jobs),
     )
 }
