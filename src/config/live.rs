@@ -37,7 +37,7 @@ pub(crate) struct LiveConfig {
     /// Speech engine; `auto` is Deepgram if its key is set, else the server below if its URL is set, else none.
     #[arg(long, env = "LISTEN_SPEECH_ENGINE", default_value = "auto", value_name = "ENGINE")]
     speech_engine: SpeechEngine,
-    /// OpenAI-compatible server for audio, such as http://127.0.0.1:8000/v1.
+    /// OpenAI-compatible server for audio, such as http://127.0.0.1:8000/v1; `openai` without it is OpenAI itself.
     #[arg(long, env = "LISTEN_SPEECH_BASE_URL", value_name = "URL")]
     speech_base_url: Option<String>,
     /// Key for that server.
