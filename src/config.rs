@@ -91,10 +91,10 @@ pub(crate) struct Config {
     #[arg(long, env = "LISTEN_DATABASE_CONNECTIONS", default_value_t = 10, value_name = "N")]
     pub(crate) database_connections: u32,
     /// Address of the public API.
-    #[arg(long, env = "LISTEN_ADDR", default_value = "127.0.0.1:8080", value_name = "IP:PORT")]
+    #[arg(long, env = "LISTEN_ADDR", default_value = "127.0.0.1:8080", value_name = "IP:PORT", value_parser = address)]
     pub(crate) addr: SocketAddr,
     /// Address of metrics, health and the console.
-    #[arg(long, env = "LISTEN_ADMIN_ADDR", default_value = "127.0.0.1:8081", value_name = "IP:PORT")]
+    #[arg(long, env = "LISTEN_ADMIN_ADDR", default_value = "127.0.0.1:8081", value_name = "IP:PORT", value_parser = address)]
     pub(crate) admin_addr: SocketAddr,
     /// Roles of this process.
     #[arg(
@@ -197,7 +197,7 @@ pub(crate) struct Config {
     #[arg(long, env = "LISTEN_OPENAI_CONTEXT_TOKENS", default_value_t = 16_384, value_name = "N")]
     pub(crate) openai_context_tokens: u32,
     /// Address ranges that users' URLs may reach besides public ones; `dev` and `demo` allow loopback.
-    #[arg(long, env = "LISTEN_ALLOW_OUTGOING", value_delimiter = ',', value_name = "CIDR,…")]
+    #[arg(long, env = "LISTEN_ALLOW_OUTGOING", value_delimiter = ',', value_name = "CIDR,…", value_parser = range)]
     pub(crate) allow_outgoing: Vec<IpNet>,
     /// Vendor names accepted as `source`, besides the eight generic ones, instead of the twelve that are built in.
     #[arg(long, env = "LISTEN_VENDOR_SOURCES", value_delimiter = ',', value_name = "NAME,…")]
@@ -339,4 +339,13 @@ impl Config {
         let text = if self.uses_openai() { "openai" } else { "embedded" };
         vec![("text_engine", text), ("speech_engine", self.live.chosen())]
     }
+}
+
+/// A process listens at an address: names are not looked up.
+fn address(text: &str) -> Result<SocketAddr, &'static str> {
+    text.parse().map_err(|_| "an IP address and a port, such as 127.0.0.1:8080")
+}
+
+fn range(text: &str) -> Result<IpNet, &'static str> {
+    text.parse().map_err(|_| "a range of addresses, such as 10.0.0.0/8")
 }

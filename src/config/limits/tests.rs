@@ -125,6 +125,17 @@ fn process_without_a_role_is_refused() {
 }
 
 #[test]
+fn address_that_is_none_is_refused_with_its_form() {
+    for (words, expected) in [
+        ("--addr=localhost:8080", "an IP address and a port"),
+        ("--allow-outgoing=10.0.0.1", "a range of addresses"),
+    ] {
+        let refused = Words::try_parse_from(["listen", words]).err().unwrap().to_string();
+        assert!(refused.contains(expected), "{refused}");
+    }
+}
+
+#[test]
 fn schedule_of_five_fields_is_refused_with_what_is_missing() {
     let said = wrong("reconciler-cron", "*/5 * * * *");
     assert_eq!(said.len(), 1);
