@@ -35,7 +35,11 @@ pub(crate) async fn run(check: Healthcheck) -> anyhow::Result<ExitCode> {
     let url = format!("http://{}/{path}", reachable(check.admin_addr));
     install_crypto();
     let client = reqwest::Client::builder().no_proxy().timeout(WAIT).build().context("making a client")?;
-    let answer = client.get(&url).send().await.with_context(|| format!("asking {url}"))?;
+    let answer = client.get(&url).send().await.with_context(|| {
+        format!(
+            "nothing answered at {url}: is the process up, and is this its --admin-addr (LISTEN_ADMIN_ADDR)?"
+        )
+    })?;
     let is_well = answer.status().is_success();
     say!("{}", answer.text().await.context("reading the answer")?.trim_end())?;
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
