@@ -5,12 +5,12 @@ use std::{io::IsTerminal, process::ExitCode};
 use clap::Args;
 use pulldown_cmark::{Event, Tag, TagEnd};
 use serde_json::json;
-use textwrap::Options;
 
 use super::{stdout::say, table::print_json};
 use crate::{
     exit::Exit,
     explained::{self, Explanation},
+    terminal::hanging,
 };
 
 /// The longest line that is pleasant to read.
@@ -62,10 +62,8 @@ fn list(as_json: bool) -> anyhow::Result<()> {
             section = &found.section;
             say!("{space}{section}")?;
         }
-        let indent = " ".repeat(longest + 4);
-        let first = format!("  {:<longest$}  ", found.word);
-        let options = Options::new(width()).initial_indent(&first).subsequent_indent(&indent);
-        say!("{}", textwrap::fill(&found.short, options))?;
+        let label = format!("  {:<longest$}  ", found.word);
+        say!("{}", hanging(&label, &found.short, width()))?;
     }
     Ok(())
 }
@@ -174,10 +172,7 @@ impl Page {
             "" => format!("{indent}{}", " ".repeat(hang)),
             mark => format!("{indent}{mark}"),
         };
-        let rest = format!("{indent}{}", " ".repeat(hang));
-        let options =
-            Options::new(self.width).initial_indent(&first).subsequent_indent(&rest).break_words(false);
-        self.out.push_str(&textwrap::fill(line.trim(), options));
+        self.out.push_str(&hanging(&first, line.trim(), self.width));
         self.out.push('\n');
     }
 
@@ -200,6 +195,7 @@ mod tests {
             assert!(!page.is_empty(), "{}", found.word);
             for line in page.lines().filter(|line| !line.starts_with("    ")) {
                 assert!(line.chars().count() <= 80, "{}: {line}", found.word);
+                assert!(!line.ends_with("conversation-"), "{}: a path is broken: {line}", found.word);
             }
             assert!(!page.contains("](") && !page.contains("```"), "{}: {page}", found.word);
         }
