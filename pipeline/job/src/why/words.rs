@@ -40,19 +40,22 @@ impl fmt::Display for Why {
             Self::BackingOff { until, code: None } => write!(f, "It was given back until {}.", time(*until)),
             Self::Paused { queue, by, since } => write!(
                 f,
-                "Its queue, {queue}, is paused by {by} since {}; `listen jobs resume {queue} --reason …` opens it.",
+                "Its queue, {queue}, has been paused by {by} since {}; `listen jobs resume {queue} --reason …` opens it.",
                 time(*since),
             ),
             Self::InTaskQueue { since } => write!(
                 f,
-                "The task queue has it since {} and delivers it when its turn comes; a task that is lost is noticed by the \
+                "The task queue has had it since {} and delivers it when its turn comes; a task that is lost is noticed by the \
                  reconciler.",
                 time(*since),
             ),
-            Self::NotHandedOver { tries } => write!(
-                f,
-                "The task queue has not taken it, tried {tries} times so far; `listen doctor` says what is in the way.",
-            ),
+            Self::NotHandedOver { tries } => {
+                let tried = if *tries == 1 { "once".to_owned() } else { format!("{tries} times") };
+                write!(
+                    f,
+                    "The task queue has not taken it, tried {tried} so far; `listen doctor` says what is in the way."
+                )
+            }
             Self::NoWorkers => {
                 f.write_str("No living process has a worker for its queue: start one with the role worker.")
             }
@@ -69,7 +72,7 @@ impl fmt::Display for Why {
             ),
             Self::Parked { since, until } => write!(
                 f,
-                "It waits for its user's own keys since {}, and is given up at {}; the service's key never runs it.",
+                "It has waited for its user's own keys since {}, and is given up at {}; the service's key never runs it.",
                 time(*since),
                 time(*until),
             ),

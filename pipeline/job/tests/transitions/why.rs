@@ -139,9 +139,11 @@ fn why_sentences_name_the_queue_and_what_to_start() {
     let paused = Why::Paused { queue: Queue::Creation, by: "olga".into(), since }.to_string();
     assert_eq!(
         paused,
-        "Its queue, creation, is paused by olga since 2023-11-14T22:13:20.000Z; \
+        "Its queue, creation, has been paused by olga since 2023-11-14T22:13:20.000Z; \
          `listen jobs resume creation --reason …` opens it."
     );
+    assert!(Why::NotHandedOver { tries: 1 }.to_string().contains("tried once so far"));
+    assert!(Why::NotHandedOver { tries: 2 }.to_string().contains("tried 2 times so far"));
     let expired = |next_owner| {
         Why::LeaseExpired { worker: WorkerId("one".into()), at: at(40), seen_at: None, next_owner }
             .to_string()

@@ -134,7 +134,7 @@ async fn pause_and_resume_are_shown_and_audited() {
 
     assert_eq!(world.claimed_ids(Queue::Creation).await, []);
     let why = world.operations().job_page(&job).await.unwrap().unwrap().why;
-    assert!(why.to_string().starts_with("Its queue, creation, is paused by olga since "), "{why}");
+    assert!(why.to_string().starts_with("Its queue, creation, has been paused by olga since "), "{why}");
 
     assert!(world.operations().resume(Queue::Creation, &olga()).await.unwrap());
     assert_eq!(world.claimed_ids(Queue::Creation).await, [job]);
