@@ -77,6 +77,7 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
         ),
         Some(Ok(result)) => {
             let named = turn.message.text.get(span.named.clone()).unwrap_or_default().to_lowercase();
+            let named = named.replace("my ", "this ");
             summary(turn, result, &named, span.days)
         }
         Some(Err(words)) => failed(words),

@@ -101,6 +101,8 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
                 .into(),
             period,
         ),
+        // "Summarize my week."
+        rule(r"\b(?P<which>my)\s+(?P<unit>week|month|year)\b".into(), period),
         rule(r"\b(?:over|on|at|during)\s+the\s+weekend\b".into(), weekend),
         rule(r"\b(?P<y>20\d\d)-(?P<m>\d{1,2})-(?P<d>\d{1,2})\b".into(), numeric),
         rule(r"\b(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>20\d\d)\b".into(), numeric),
@@ -297,7 +299,7 @@ fn named_weekday(found: &Captures<'_>, now: NaiveDateTime, direction: Direction)
 fn period(found: &Captures<'_>, now: NaiveDateTime, _: Direction) -> Option<Local> {
     let today = now.date();
     let step: i32 = match &found["which"] {
-        "this" => 0,
+        "this" | "my" => 0,
         "next" | "coming" => 1,
         _ => -1,
     };

@@ -60,6 +60,7 @@ fn spans_of_the_future_are_what_people_mean() {
         ("on the weekend", "11-21 00:00", "11-23 00:00"),
         ("at the beginning of December", "12-01 00:00", "12-11 00:00"),
         ("this week", "11-16 00:00", "11-23 00:00"),
+        ("summarize my week", "11-16 00:00", "11-23 00:00"),
         ("on Monday", "11-23 00:00", "11-24 00:00"),
         ("by Monday", "11-20 10:00", "11-24 00:00"),
         ("before Monday", "11-20 10:00", "11-23 00:00"),
