@@ -169,6 +169,11 @@ static NO_FACT: LazyLock<Pattern> = LazyLock::new(|| {
 /// What is said before the tasks that fit an order equally well: the answer may choose one.
 pub(super) const WHICH_TASK: &str = "Which of these do you mean? I changed nothing.\n";
 
+/// "Add a task", without what is to be done.
+static NOTHING: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)^(?:add|create|make|set|new)\s+(?:an?\s+|another\s+|new\s+)*(?:task|to-?do|reminder)[\s.!]*$")
+});
+
 pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
     let bare = turn.message.bare.as_str();
     if DELETE.is_match(bare) {
@@ -191,6 +196,9 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
     };
     if QUESTION.is_match(bare) || RECALL.is_match(bare) || is_recall(bare) {
         return None;
+    }
+    if NOTHING.is_match(bare) {
+        return Some(answer("What is to be done? Say it in one message. I changed nothing."));
     }
     if let Some((what, completed)) = state_wanted(bare) {
         return Some(change(turn, &what, &Wanted::Completed(completed)));
