@@ -171,7 +171,9 @@ pub(super) const WHICH_TASK: &str = "Which of these do you mean? I changed nothi
 
 /// "Add a task", without what is to be done.
 static NOTHING: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^(?:add|create|make|set|new)\s+(?:an?\s+|another\s+|new\s+)*(?:task|to-?do|reminder)[\s.!]*$")
+    pattern(
+        r"(?i)^(?:add|create|make|set|new)\s+(?:an?\s+|another\s+|new\s+)*(?:task|to-?do|reminder)[\s.!]*$",
+    )
 });
 
 pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
