@@ -39,6 +39,10 @@ const KNOWN: [&str; 19] = [
     "user",
 ];
 
+/// What is mostly wrong with a URL that is none.
+const UNREADABLE: &str = "it cannot be read: a password's special letters are percent-encoded (`/` as %2F), and where \
+    the host is `?host=…`, the user is `&user=…`";
+
 /// How to connect. Parameters that only other programs know (`connect_timeout`, `channel_binding`, …) are left out, and the
 /// log says which, by name.
 ///
@@ -251,7 +255,7 @@ fn read_or(url: &str) -> Result<(Hosts, Vec<String>), &'static str> {
         return Err("it has another scheme");
     }
     let (url, ignored) = without_unknown(url);
-    let read = |url: &String| PgConnectOptions::from_str(url).map_err(|_| "it cannot be read");
+    let read = |url: &String| PgConnectOptions::from_str(url).map_err(|_| UNREADABLE);
     let hosts: Vec<PgConnectOptions> = list::each(&url)?.iter().map(read).collect::<Result<_, _>>()?;
     let mut hosts = hosts.into_iter();
     let first = hosts.next().ok_or("it names no host")?;

@@ -206,4 +206,6 @@ fn service_needs_a_database_url_and_dev_does_not() {
     assert!(without.problems_of_service()[0].starts_with("DATABASE_URL is not set"));
     let said = set(&["--database-url=mysql://ada:secret@localhost/listen"]).problems_of_service();
     assert_eq!(said, ["DATABASE_URL is not a PostgreSQL URL (postgresql://…): it has another scheme"]);
+    let said = set(&["--database-url=postgresql://ada:a/b@localhost/listen"]).problems_of_service();
+    assert!(said[0].contains("it cannot be read: a password's special letters"), "{said:?}");
 }
