@@ -28,7 +28,7 @@ const EXAMPLES: [(&str, &[&str]); 59] = [
         "jobs replay",
         &[
             "listen jobs replay 89abcdef --reason \"the model is back\"",
-            "listen jobs replay --code model_unavailable --dry-run --reason \"the model is back\"",
+            "listen jobs replay --code model_timeout --dry-run --reason \"it is back\"",
         ],
     ),
     ("jobs dismiss", &["listen jobs dismiss --older-than 30d --reason \"too old to matter\" --yes"]),
@@ -56,10 +56,7 @@ const EXAMPLES: [(&str, &[&str]); 59] = [
     ("replays cancel", &["listen replays cancel 7027f907 --reason \"the wrong filter\""]),
     ("webhooks list", &["listen webhooks list", "listen webhooks list --user ada"]),
     ("webhooks show", &["listen webhooks show --user ada 7027f907"]),
-    (
-        "webhooks recover",
-        &["listen webhooks recover --user ada 7027f907 --since 2d --reason \"the receiver is back\""],
-    ),
+    ("webhooks recover", &["listen webhooks recover --user ada 7027f907 --since 2d --reason \"it is back\""]),
     ("webhooks try-now", &["listen webhooks try-now --user ada 7027f907 --reason \"the receiver is back\""]),
     ("webhooks enable", &["listen webhooks enable --user ada 7027f907 --reason \"the receiver is back\""]),
     ("live list", &["listen live list --user ada"]),
@@ -75,10 +72,7 @@ const EXAMPLES: [(&str, &[&str]); 59] = [
     ("users delete", &["listen users delete ada --reason \"Ada asked for it\""]),
     ("users export", &["listen users export ada --output ada.jsonl --reason \"Ada asked for it\""]),
     ("folders list", &["listen folders list --user ada"]),
-    (
-        "folders create",
-        &["listen folders create --user ada Garden --description \"Plants, tools and seasons\""],
-    ),
+    ("folders create", &["listen folders create --user ada Garden --description \"Plants and tools\""]),
     ("folders update", &["listen folders update --user ada 7027f907 --color \"#2E7D32\""]),
     ("folders delete", &["listen folders delete --user ada 7027f907"]),
     ("keys create", &["listen keys create --user ada --name telephone --scopes conversations:read"]),
@@ -89,8 +83,8 @@ const EXAMPLES: [(&str, &[&str]); 59] = [
     (
         "apps create",
         &[
-            "listen apps create --user ada Minutes --manifest-url https://example.com/.well-known/service-tools.json",
-            "listen apps create --user ada Notes --mcp-url https://notes.example/mcp --mcp-token-file notes.token",
+            "listen apps create --user ada Minutes --manifest-url https://app.example/a",
+            "listen apps create --user ada Notes --mcp-url https://notes.example/mcp",
         ],
     ),
     ("apps install", &["listen apps install --user ada 7027f907"]),
@@ -154,6 +148,7 @@ mod tests {
             assert!((1..=2).contains(&examples.len()), "{path}");
             for example in examples {
                 assert!(example.starts_with(&format!("listen {path}")), "{example} is not of {path}");
+                assert!(example.len() <= 78, "{example} would be broken in two, and could not be copied");
                 let mut words = words(example);
                 words.extend(["--log=info".to_owned()]);
                 if example.contains("--reason") {
