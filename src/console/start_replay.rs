@@ -84,13 +84,9 @@ fn several(number: i64, one: &str, many: &str) -> String {
 
 fn counts(preview: &ReplayPreview) -> Vec<(String, String)> {
     let codes = preview.codes.iter().map(|(code, jobs)| (count(*jobs), code.clone()));
-    let others = [
-        (preview.superseded, "will be refused: a newer revision exists"),
-        (preview.conversation_gone, "will be refused: the conversation was deleted"),
-        (preview.parked, "will be parked until their users bring keys"),
-    ];
-    let others = others.into_iter().filter(|(jobs, _)| *jobs > 0);
-    codes.chain(others.map(|(jobs, what)| (count(jobs), what.to_owned()))).collect()
+    let parked = Some(preview.parked).filter(|jobs| *jobs > 0);
+    let parked = parked.map(|jobs| (count(jobs), "will be parked until their users bring keys".to_owned()));
+    codes.chain(parked).collect()
 }
 
 /// How many are in which of several shards.

@@ -3,18 +3,15 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use db::{
-    Error,
-    cursor::{self, Cursor, KeysetPage, cutoff},
-};
-use job::Timestamp;
+use db::{Error, cursor::cutoff};
 use sqlx::PgConnection;
 
 use crate::Operations;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// Finished jobs (never an unsettled dead letter: see `prune_dead_letters`).
+    /// Finished jobs. A dead letter is one once it is settled, as the admission of a newer revision and the deletion of its
+    /// conversation settle it.
     pub jobs: u64,
     /// Finished deliveries, of webhooks and of pushes.
     pub deliveries: u64,
@@ -48,39 +45,6 @@ impl Operations {
             requests: gone(self.db.in_time(self.db.prune_request_keys(batch)).await),
         };
         (pruned, failed)
-    }
-
-    /// Looks at `limit` unsettled dead letters older than `age`, oldest first from `after` on, and removes those
-    /// that a newer revision superseded or whose conversation is gone. The others stay however old they are, so that they
-    /// pile up before all that may go.
-    pub async fn prune_dead_letters(
-        &self,
-        age: Duration,
-        after: Option<&Cursor>,
-        limit: i64,
-    ) -> Result<KeysetPage<u64>, Error> {
-        let age = TimeDelta::from_std(age).unwrap_or(TimeDelta::MAX);
-        let (mut transaction, now) = self.db.begin().await?;
-        let (at, user, id) = cursor::bound(after);
-        let page: Vec<(Timestamp, String, String)> =
-            sqlx::query_as(include_str!("../sql/prune/old_dead_letters.sql"))
-                .bind(cutoff(now, age))
-                .bind(limit)
-                .bind(at)
-                .bind(user)
-                .bind(id)
-                .fetch_all(&mut *transaction)
-                .await?;
-        // Those of the page that no operator will ever look for: each as it was when the page was read.
-        let doomed: Vec<JobRow> = sqlx::query_as(include_str!("../sql/prune/lock_needless.sql"))
-            .bind(page.iter().map(|(at, ..)| *at).collect::<Vec<_>>())
-            .bind(page.iter().map(|(_, user, _)| user.as_str()).collect::<Vec<_>>())
-            .bind(page.iter().map(|(.., id)| id.as_str()).collect::<Vec<_>>())
-            .fetch_all(&mut *transaction)
-            .await?;
-        let found = remove_jobs(&mut transaction, &doomed).await?;
-        transaction.commit().await?;
-        Ok(KeysetPage { found, next: cursor::next_cursor(page.len(), limit, page.into_iter().next_back()) })
     }
 
     /// Jobs, with their checkpoints; the stripes of the totals are lowered by what went. A replayed dead letter is not one

@@ -196,7 +196,6 @@ fn unseen(error: anyhow::Error, words: String) -> anyhow::Error {
 
 /// What a replay of many would do, on stderr: data goes to stdout.
 fn tell(preview: &ReplayPreview, replay: &Replay) {
-    let plenty = preview.jobs - preview.superseded - preview.conversation_gone;
     note!(
         "{} of {}: {}",
         several(preview.jobs, "dead letter", "dead letters"),
@@ -206,25 +205,19 @@ fn tell(preview: &ReplayPreview, replay: &Replay) {
     for (code, jobs) in &preview.codes {
         note!("  {jobs:>7}  {code}");
     }
-    for (count, what) in [
-        (preview.superseded, "will be refused: a newer revision of the conversation exists"),
-        (preview.conversation_gone, "will be refused: the conversation was deleted"),
-        (preview.parked, "will be parked until their users bring keys"),
-    ] {
-        if count > 0 {
-            note!("  {count:>7}  {what}");
-        }
+    if preview.parked > 0 {
+        note!("  {:>7}  will be parked until their users bring keys", preview.parked);
     }
     if preview.jobs == 0 {
         note!("Nothing is to be replayed.");
         return;
     }
-    note!("{}", cost(plenty, preview, replay));
+    note!("{}", cost(preview, replay));
 }
 
-/// What `jobs` that are not refused will cost, by what recent jobs cost: an engine may cost nothing, or be called once for
-/// several stages.
-fn cost(jobs: i64, preview: &ReplayPreview, replay: &Replay) -> String {
+/// What they will cost, by what recent jobs cost: an engine may cost nothing, or be called once for several stages.
+fn cost(preview: &ReplayPreview, replay: &Replay) -> String {
+    let jobs = preview.jobs;
     let calls = match (preview.recent_jobs, preview.recent_calls) {
         (0, _) => "not known, as no job was completed yet".to_owned(),
         (_, 0) => "no model calls, as recent jobs made none".to_owned(),
@@ -247,8 +240,7 @@ fn preview_json(preview: &ReplayPreview, replay: &Replay) -> serde_json::Value {
     let codes: serde_json::Map<String, serde_json::Value> =
         preview.codes.iter().map(|(code, jobs)| (code.clone(), json!(jobs))).collect();
     json!({
-        "jobs": preview.jobs, "users": preview.users, "codes": codes, "superseded": preview.superseded,
-        "conversation_gone": preview.conversation_gone, "parked": preview.parked,
+        "jobs": preview.jobs, "users": preview.users, "codes": codes, "parked": preview.parked,
         "recorded_stages": preview.recorded_stages, "from_scratch": replay.from_scratch,
         "recent_jobs": preview.recent_jobs, "recent_calls": preview.recent_calls,
     })
@@ -301,12 +293,13 @@ mod tests {
     fn shown(recent: (i64, i64), recorded_stages: i64, more: &[&str]) -> String {
         let words = [&["replay", "--all", "--operator", "ann", "--reason", "it is mended"], more].concat();
         let preview = ReplayPreview {
+            jobs: 3,
             recorded_stages,
             recent_jobs: recent.0,
             recent_calls: recent.1,
             ..ReplayPreview::default()
         };
-        cost(3, &preview, &Words::try_parse_from(words).unwrap().replay)
+        cost(&preview, &Words::try_parse_from(words).unwrap().replay)
     }
 
     #[test]

@@ -166,6 +166,6 @@ crashes! { atomicity::assert_atomic:
     live_conversation_operations_are_atomic: Live { Open, Resume, Append, Grow, Assign, Photo, Close, Admit, NoteUsage };
     user_object_operations_are_atomic: UserObject { Rename, CreateFolder, ChangeFolder, DeleteFolder, CreateGoal, ChangeGoal, Progress, DeleteGoal, CreateItems, ChangeDueDate, CompleteItem, DeleteItem, CreateMemories, ChangeMemory, DeleteMemory, AddPerson, RenamePerson, ForgetPerson, BeginTurn, RenewTurn, WriteInTurn, FinishTurn, ClearChat, Index, IndexItems };
     key_endpoint_and_subscription_operations_are_atomic: Account { CreateUser, CreateKey, AddKey, UseKey, RevokeKey, CreateEndpoint, ChangeEndpoint, RotateSecret, DeleteEndpoint, EnableEndpoint, TestDelivery, Redeliver, RedeliverForOperator, Recover, RecoverForOperator, TryDelivery, TryEndpoint, Subscribe, Unsubscribe };
-    operator_record_operations_are_atomic: Account { PauseQueue, ResumeQueue, Recount, PruneLetters, Report, ForgetProcess };
+    operator_record_operations_are_atomic: Account { PauseQueue, ResumeQueue, Recount, Report, ForgetProcess };
     audio_webhook_operations_are_atomic: Account { SetAudioWebhook, SwitchAudioWebhook, NoteAudioOutcome };
 }

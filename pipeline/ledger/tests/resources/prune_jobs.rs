@@ -8,15 +8,13 @@ use crate::world::World;
 
 const MONTH: Duration = Duration::from_secs(30 * 86_400);
 
-/// Jobs finished 40 days ago: `done`, and dead letters that are `settled`, `superseded`, `bereft` (its conversation
-/// is deleted) or `alive` (unsettled); `young` was completed yesterday.
+/// Jobs finished 40 days ago: `done`, and dead letters that are `settled` or `alive` (unsettled); `young` was completed
+/// yesterday.
 async fn with_jobs() -> World {
     let world = World::new().await;
-    for id in ["done", "settled", "superseded", "alive", "young"] {
+    for id in ["done", "settled", "alive", "young"] {
         world.conversation(&world.ann, id, "failed", 0).await;
     }
-    // Another user's conversation or newer revision with the same id does not count.
-    world.conversation(&world.bob, "bereft", "failed", 0).await;
     world
         .run(
             "insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, \
@@ -26,13 +24,10 @@ async fn with_jobs() -> World {
                  case when status = 'completed' then 'kept' end, case when status = 'dead_letter' then 'internal' end, \
                  false, false, at, case when name = 'settled' then at end, at, at, at \
              from (select name, status, now() - make_interval(days => days) as at from (values \
-                 ('done', 'completed', 40), ('settled', 'dead_letter', 40), ('superseded', 'dead_letter', 40), \
-                 ('bereft', 'dead_letter', 40), ('alive', 'dead_letter', 40), ('young', 'completed', 1)) \
-                 v (name, status, days)) s; \
+                 ('done', 'completed', 40), ('settled', 'dead_letter', 40), ('alive', 'dead_letter', 40), \
+                 ('young', 'completed', 1)) v (name, status, days)) s; \
              insert into finalization_admissions select user_id, conversation_id, revision, job_id, admitted_at \
                  from finalization_jobs; \
-             insert into finalization_admissions values ('ann', 'superseded', 2, 'newer', now()), \
-                 ('bob', 'alive', 2, 'another', now()); \
              insert into stage_checkpoints (user_id, job_id, stage, version, digest, output, epoch) \
                  values ('ann', 'done', 'describe', 1, '', '{}', 1); \
              update finalization_totals t set jobs = (select count(*) from finalization_jobs j \
@@ -53,12 +48,12 @@ async fn left(world: &World) -> Vec<String> {
 async fn prune_keeps_unsettled_dead_letters_and_lowers_the_totals() {
     let world = with_jobs().await;
     let pruned = world.prune(MONTH, 100).await;
-    assert_eq!(pruned, Pruned { jobs: 4, deliveries: 0, actions: 0, requests: 0 });
+    assert_eq!(pruned, Pruned { jobs: 2, deliveries: 0, actions: 0, requests: 0 });
     assert_eq!(left(&world).await, ["alive", "young"]);
     assert_eq!(world.count("select count(*) from stage_checkpoints").await, 0);
     assert_eq!(
         world.count("select count(*) from finalization_admissions").await,
-        8,
+        4,
         "admissions outlive their jobs"
     );
     let gauges = world.operations().gauges().await.unwrap();
@@ -74,50 +69,24 @@ async fn prune_keeps_unsettled_dead_letters_and_lowers_the_totals() {
 }
 
 #[tokio::test]
-async fn prune_dead_letters_pages_past_those_that_stay() {
-    let world = with_jobs().await;
-    let (mut after, mut found) = (None, Vec::new());
-    for _ in 0..4 {
-        let page = world.operations().prune_dead_letters(MONTH, after.as_ref(), 1).await.unwrap();
-        found.push(page.found);
-        after = page.next;
-    }
-    assert_eq!(found, [0, 1, 1, 0], "`alive` stays");
-    assert!(after.is_none());
-}
-
-#[tokio::test]
-async fn prune_keeps_a_dead_letter_that_died_again_meanwhile() {
-    let world = with_jobs().await;
-    let died = "lock table finalization_admissions in access exclusive mode; \
-        update finalization_jobs set finished_at = now() where job_id = 'superseded'";
-    let operations = world.operations();
-    let operation = operations.prune_dead_letters(MONTH, None, 100);
-    assert_eq!(world.database.overtaken_by(died, operation).await.unwrap().found, 1);
-    assert_eq!(left(&world).await, ["alive", "done", "settled", "superseded", "young"]);
-}
-
-#[tokio::test]
 async fn prune_is_bounded_and_skips_locked_rows() {
     let world = with_jobs().await;
-    assert_eq!(world.operations().prune(MONTH, 1).await.0.jobs, 1);
     let mut holder = world.pool.begin().await.unwrap();
-    let held: Vec<String> = sqlx::query_scalar(
-        "select job_id from finalization_jobs where job_id in ('done', 'settled', 'bereft') for update",
-    )
-    .fetch_all(&mut *holder)
-    .await
-    .unwrap();
-    assert_eq!(world.prune(MONTH, 100).await.jobs, 1, "all but those that are held");
+    sqlx::query("select from finalization_jobs where job_id = 'done' for update")
+        .execute(&mut *holder)
+        .await
+        .unwrap();
+    assert_eq!(world.prune(MONTH, 1).await.jobs, 1, "all but the one that is held");
+    assert_eq!(left(&world).await, ["alive", "done", "young"]);
     holder.rollback().await.unwrap();
-    let left = left(&world).await;
-    assert!(held.len() == 2 && held.iter().all(|job| left.contains(job)), "one of each kind: {held:?}");
-    assert_eq!(world.prune(MONTH, 100).await.jobs, 2);
+    world.run("update finalization_jobs set finished_at = finished_at - interval '40 days' where job_id = 'young'").await;
+    assert_eq!(world.prune(MONTH, 1).await.jobs, 1, "a batch");
+    assert_eq!(world.prune(MONTH, 1).await.jobs, 1);
 }
 
 #[tokio::test]
 async fn prune_with_the_maximum_age_prunes_nothing() {
     let world = with_jobs().await;
     assert_eq!(world.prune(Duration::MAX, 100).await, Pruned::default());
-    assert_eq!(left(&world).await.len(), 6);
+    assert_eq!(left(&world).await.len(), 4);
 }
