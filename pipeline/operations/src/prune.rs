@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use db::{Error, cursor::cutoff};
+use ledger::effects::{add_to_dead_total, add_to_total};
 use sqlx::PgConnection;
 
 use crate::Operations;
@@ -47,7 +48,7 @@ impl Operations {
         (pruned, failed)
     }
 
-    /// Jobs, with their checkpoints; the stripes of the totals are lowered by what went. A replayed dead letter is not one
+    /// Jobs, with their checkpoints; totals follow. A replayed dead letter is not one
     /// any more.
     async fn prune_jobs(&self, age: TimeDelta, batch: i64) -> Result<u64, Error> {
         let (mut transaction, now) = self.db.begin().await?;
@@ -101,34 +102,21 @@ pub(crate) struct JobRow {
     pub(crate) job_id: String,
 }
 
-/// Removes locked jobs, lowers the totals by them, and says how many there were.
+/// Removes locked jobs, lowers the totals by them, all in the stripe of the first, and says how many there were.
 pub(crate) async fn remove_jobs(
     connection: &mut PgConnection,
     doomed: &[JobRow],
 ) -> Result<u64, sqlx::Error> {
-    if doomed.is_empty() {
-        return Ok(0);
-    }
+    let Some(JobRow { job_id: first, .. }) = doomed.first() else { return Ok(0) };
     let gone: Vec<Gone> = sqlx::query_as(include_str!("../sql/prune/remove_jobs.sql"))
         .bind(doomed.iter().map(|job| job.user_id.as_str()).collect::<Vec<_>>())
         .bind(doomed.iter().map(|job| job.job_id.as_str()).collect::<Vec<_>>())
         .fetch_all(&mut *connection)
         .await?;
     for row in &gone {
-        sqlx::query(include_str!("../sql/prune/lower_total.sql"))
-            .bind(&row.status)
-            .bind(row.stripe)
-            .bind(row.count)
-            .execute(&mut *connection)
-            .await?;
+        add_to_total(connection, &row.status, first, -row.count).await?;
         let Some(code) = &row.dead_code else { continue };
-        sqlx::query(include_str!("../sql/prune/lower_dead_total.sql"))
-            .bind(code)
-            .bind(row.settled)
-            .bind(row.stripe)
-            .bind(row.count)
-            .execute(&mut *connection)
-            .await?;
+        add_to_dead_total(connection, (code, row.settled), first, -row.count).await?;
     }
     Ok(gone.iter().map(|row| row.count.unsigned_abs()).sum())
 }
@@ -137,7 +125,6 @@ pub(crate) async fn remove_jobs(
 #[derive(sqlx::FromRow)]
 struct Gone {
     status: String,
-    stripe: i16,
     dead_code: Option<String>,
     settled: bool,
     count: i64,
