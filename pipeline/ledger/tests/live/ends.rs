@@ -269,6 +269,21 @@ async fn live_segments_count_against_the_byte_budget() {
     );
 }
 
+#[tokio::test]
+async fn picture_that_is_stored_is_no_picture_too_many() {
+    let world = World::new().await;
+    let live = world.open("c1", None).await;
+    let hundred = "insert into photos (user_id, conversation_id, photo_id, base64, created_at) \
+        select user_id, conversation_id, 'p' || n, 'AAAA', now() from conversations, generate_series(1, 100) n";
+    world.run(hundred).await;
+    for (id, added) in [("p7", Ok(())), ("p101", Err(PhotoRefusal::TooMany))] {
+        let photo = (id, "AAAA");
+        let done =
+            world.ledger.store().add_live_photo(&world.ann, &live.id, live.epoch, photo).await.unwrap();
+        assert_eq!(done, added, "{id}");
+    }
+}
+
 fn usage(seconds: f64, cost: Option<f64>) -> LiveUsage {
     LiveUsage {
         engine: "deepgram".to_owned(),

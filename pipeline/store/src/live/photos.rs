@@ -53,7 +53,8 @@ impl Store {
                 if let Err(lost) = hold(&mut transaction, user, conversation, epoch).await? {
                     return Ok(Err(PhotoRefusal::Lost(lost)));
                 }
-                let (stored, bytes) = held(&mut transaction, user, conversation).await?;
+                // Beside this one: a repeat takes no more room.
+                let (stored, bytes) = held(&mut transaction, user, conversation, Some(photo)).await?;
                 if stored >= MOST || bytes + base64.len() as i64 > MOST_BYTES {
                     return Ok(Err(PhotoRefusal::TooMany));
                 }
@@ -93,7 +94,7 @@ impl Store {
         reserve: impl FnOnce(usize) -> Result<(), R>,
     ) -> Result<Result<Vec<Photo>, R>, Error> {
         let mut snapshot = self.db.begin_reading().await?;
-        let (_, bytes) = held(&mut snapshot, user, conversation).await?;
+        let (_, bytes) = held(&mut snapshot, user, conversation, None).await?;
         if let Err(refused) = reserve(usize::try_from(bytes).unwrap_or(usize::MAX)) {
             return Ok(Err(refused));
         }
@@ -133,15 +134,17 @@ impl Store {
     }
 }
 
-/// How many pictures a conversation has, and the bytes of their base64.
+/// How many pictures a conversation has, except one, and the bytes of their base64.
 async fn held(
     connection: &mut PgConnection,
     user: &UserId,
     conversation: &ConversationId,
+    except: Option<&str>,
 ) -> Result<(i64, i64), Error> {
     Ok(sqlx::query_as(include_str!("../../sql/photos/held.sql"))
         .bind(user.as_str())
         .bind(conversation.as_str())
+        .bind(except)
         .fetch_one(connection)
         .await?)
 }
