@@ -57,8 +57,6 @@ pub struct ReplayView {
     pub parked: i32,
     /// Which process works on it, or worked last.
     pub executor: Option<String>,
-    /// Until when that process has it, unless it renews.
-    pub lease_until: Timestamp,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub finished_at: Option<Timestamp>,
