@@ -9,13 +9,12 @@ use std::path::{Path, PathBuf};
 use crate::reads::READS;
 
 /// The operations that are not cut off, and why.
-const NOT_CUT: [(&str, &str); 23] = [
+const NOT_CUT: [(&str, &str); 22] = [
     ("report_servers", "one statement that stores the state of a process; the next report replaces it"),
     ("begin_order", "one transaction that records an order, before anything is changed"),
     ("give_order", "one transaction of `operate`"),
     ("end_order", "one statement that records counts; cut off, the order keeps the count of jobs found"),
     ("migrate", "each migration is a transaction, and a half-applied one is refused"),
-    ("mark_answered", "one statement; cut off, a repeat of the request waits for a minute"),
     ("close", "closes connections, and changes nothing"),
     ("prove_alive", "one statement that undoes a crash; cut off, the crash stays counted"),
     ("carry_wakes", "listens and notifies: a wake-up that is lost costs a poll, as the job is in the table"),
