@@ -61,7 +61,6 @@ const BACKING_OFF: &str = "update webhook_deliveries set next_at = clock_timesta
      where user_id = $1 and status = 'pending'";
 const SWITCHED_OFF: &str =
     "update webhook_endpoints set enabled = false, disabled_reason = 'failing' where user_id = $1";
-/// As versions deleted that did not settle dead letters.
 /// A state that no operation leaves behind; a recount repairs it.
 const MISCOUNTED: &str = "update finalization_totals set jobs = jobs + 1 where ctid = (select min(ctid) from \
      finalization_totals) and $1 <> ''";
