@@ -37,7 +37,7 @@ use ledger::Ledger;
 pub use apps::OperatorApp;
 pub use audit::{ACTIONS, ActionFilter, ActionView, action_name, actions_named};
 pub use backlog::{Backlog, Gauges, MANY_FAILING};
-pub use bulk::{ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView, Stepped};
+pub use bulk::{ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayView, Stepped};
 pub use deliveries::{TriedNow, delivery_subject};
 pub use doctor::{Examination, OldTransaction};
 pub use erase::ErasureStep;

@@ -79,7 +79,7 @@ reads! { db, store, outbox, ledger, operations, subject:
     ledger.job(&subject.claimed.job.id); operations.job_page(&subject.claimed.job.id);
     operations.jobs_page(&filter()); operations.causes(&filter()); operations.preview_replay(&filter());
     operations.find_ids(None, None, "fj_0", 9); operations.users(None, 9); operations.in_order(&["b".to_owned()]); operations.activity(6); operations.export_user(&subject.user, |_, _| Ok::<(), ()>(()));
-    operations.replay_operations(9); operations.replay_operation("r"); operations.replay_items("r", 0, 9);
+    operations.replay_operations(9); operations.replay_operation("r"); operations.due_replay(""); operations.replay_items("r", 0, 9);
     operations.endpoint_views(Some(&subject.user), None, 9); operations.given_up_deliveries(None, None, 9);
     operations.actions(&ActionFilter { limit: 9, ..ActionFilter::default() });
     operations.verify(&CHECKS[0], 9);

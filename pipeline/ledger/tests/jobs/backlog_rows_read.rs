@@ -252,8 +252,12 @@ async fn bulk_replay_step_does_not_read_the_whole_list() {
     let world = seeded(&[USERS, REPLAY]).await;
     let more = tables_read_beyond(&world, 100, async |ledger| {
         let operations = Operations::new(ledger);
-        let turn = operations.take_replay("p").await.unwrap().unwrap();
-        assert_eq!(operations.step_replay(&turn).await.unwrap(), Stepped::Refused, "there is no such job");
+        let due = operations.due_replay("").await.unwrap().unwrap();
+        assert_eq!(
+            operations.step_replay(&due, "p").await.unwrap(),
+            Stepped::Refused,
+            "there is no such job"
+        );
     })
     .await;
     assert_eq!(more, Vec::<String>::new());
