@@ -17,10 +17,9 @@ use clap::{Args, Subcommand};
 use job::{Job, JobId, Refusal};
 use ledger::Answer;
 use operations::{IdKind, JobPage, Operations, OrderOfMany};
-use rand::RngExt;
 
 use super::{ids, table::CommonArgs};
-use crate::{exit::Exit, process::chance};
+use crate::exit::Exit;
 
 /// Look at finalization jobs and repair them.
 #[derive(Args, Debug)]
@@ -127,11 +126,6 @@ async fn granted(operations: &Operations, id: &str, answer: Answer) -> anyhow::R
 
 fn no_job(id: &str) -> anyhow::Error {
     Exit::NotFound(format!("there is no job {id}")).into()
-}
-
-/// The id of an order for many jobs.
-pub(crate) fn order_id() -> uuid::Uuid {
-    uuid::Builder::from_random_bytes(chance().random()).into_uuid()
 }
 
 /// A number with its noun.

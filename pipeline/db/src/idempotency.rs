@@ -91,7 +91,7 @@ impl Db {
         Ok((transaction, now))
     }
 
-    /// Deletes something of a user's, by the statement that takes the user and its id, and forgets what was answered of it.
+    /// Deletes or revokes something of a user's, by the statement that takes the user and its id, and forgets what was answered of it.
     /// `false`: there is no such thing.
     pub async fn delete_of_user(
         &self,

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{
     filter::{OF_MANY, Which},
-    granted, order_id, several,
+    granted, several,
 };
 use crate::{
     commands::{
@@ -23,6 +23,7 @@ use crate::{
         table::print_json,
     },
     exit::Exit,
+    process::new_id,
 };
 
 /// One job, or all that a filter finds.
@@ -175,7 +176,7 @@ async fn begin(
     order: &ReplayOrder,
     cause: &Cause,
 ) -> anyhow::Result<Option<ReplayView>> {
-    let (id, action) = (order_id(), cause.action());
+    let (id, action) = (new_id(), cause.action());
     let begun = outage::with_retries(async || operations.start_replay(id, order, &action).await).await;
     begun.map_err(|error| {
         let words = format!(

@@ -80,6 +80,15 @@ impl Store {
         transaction.commit().await?;
         Ok(Ok(segments))
     }
+
+    /// How many segments a conversation has.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn segment_count(&self, user: &UserId, conversation: &ConversationId) -> Result<i64, Error> {
+        let mut connection = self.db.pool().acquire().await?;
+        Ok(held(&mut connection, user, conversation).await?.segments)
+    }
 }
 
 /// Locks a conversation in progress, so that its words cannot be admitted meanwhile, and answers the epoch of its socket and
