@@ -279,6 +279,9 @@ impl Actor {
             self.state.metrics.admissions.with_label_values(&["live"]).inc();
             self.next_parked = Instant::now();
         }
+        if outcome.superseded {
+            self.leave(CloseCode::Superseded);
+        }
         self.on(outcome.event)
     }
 

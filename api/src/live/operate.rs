@@ -49,11 +49,13 @@ pub(super) struct Outcome {
     pub(super) opened: Option<(Current, bool)>,
     /// A job was made.
     pub(super) admitted: bool,
+    /// Another socket has taken the conversation over. What was heard before is stored all the same.
+    pub(super) superseded: bool,
 }
 
 impl From<Event> for Outcome {
     fn from(event: Event) -> Self {
-        Self { event, opened: None, admitted: false }
+        Self { event, opened: None, admitted: false, superseded: false }
     }
 }
 
@@ -110,6 +112,9 @@ impl Operator {
                 let segments: Vec<Segment> = segments.iter().map(segment).collect();
                 match ledger.store().append_live(user, &id, epoch, &segments, began_ago, ids).await? {
                     Ok(Appended::Stored(numbers)) => Event::Appended(numbers).into(),
+                    Ok(Appended::StoredLate(numbers)) => {
+                        Outcome { superseded: true, ..Event::Appended(numbers).into() }
+                    }
                     Ok(Appended::Repeated) => Event::Repeated.into(),
                     Ok(Appended::Full) => Event::Full.into(),
                     Ok(Appended::OverBudget) => Event::OverBudget.into(),
@@ -119,6 +124,7 @@ impl Operator {
             (Action::Renew, Current { id, epoch }) => {
                 match ledger.store().renew_live(user, &id, epoch).await? {
                     Ok(()) => Event::Renewed.into(),
+                    Err(LiveLost::Superseded) => Outcome { superseded: true, ..Event::Renewed.into() },
                     Err(lost) => lost.into(),
                 }
             }

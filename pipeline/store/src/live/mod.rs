@@ -1,8 +1,8 @@
 //! Live conversations: one socket owns each, and nothing depends on that socket (`docs/live.md`).
 //!
 //! Every open raises the row's `live_epoch`; whatever a socket does to its conversation names the epoch it was given, and
-//! is refused when a newer one exists. `process_after` says when the conversation is to be processed though its socket
-//! says nothing more: the reconciler goes by it.
+//! is refused when a newer one exists, words apart that were heard before. `process_after` says when the conversation is
+//! to be processed though its socket says nothing more: the reconciler goes by it.
 
 mod append;
 mod open;
