@@ -258,7 +258,8 @@ impl Actor {
                 operation => {
                     let operator = Arc::clone(&self.operator);
                     let usage = self.ear.as_ref().and_then(|ear| self.taken.due(&operation, ear));
-                    *work = Some(Box::pin(operator.carry(self.current.clone(), operation, usage)));
+                    let (current, is_ending) = (self.current.clone(), self.ending.is_some());
+                    *work = Some(Box::pin(operator.carry(current, operation, usage, is_ending)));
                 }
             }
         }
