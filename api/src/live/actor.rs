@@ -377,6 +377,7 @@ impl Actor {
         let now = Instant::now();
         if now >= self.next_ping {
             self.next_ping = now + PING;
+            self.pictures.forget_stalled(now.into_std());
             if self.outbox.len() < BUSY {
                 self.send(&ServerFrame::Ping);
             }
