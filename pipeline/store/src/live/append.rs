@@ -91,12 +91,14 @@ impl Store {
         if ids == SegmentIds::OfClient {
             lock_user(&mut transaction, user).await?;
         }
-        let (mut started_at, is_late) = match lock(&mut transaction, user, conversation).await? {
-            Some((newest, started_at)) if newest == Some(epoch) => (started_at, false),
-            Some((Some(_), started_at)) if ids == SegmentIds::OfService => (started_at, true),
-            Some(_) => return Ok(Err(LiveLost::Superseded)),
-            None => return Ok(Err(LiveLost::Ended)),
+        let Some(locked) = lock(&mut transaction, user, conversation).await? else {
+            return Ok(Err(LiveLost::Ended));
         };
+        let is_late = locked.live_epoch != Some(epoch);
+        if is_late && ids == SegmentIds::OfClient {
+            return Ok(Err(LiveLost::Superseded));
+        }
+        let mut started_at = locked.started_at;
         let stored = held(&mut transaction, user, conversation).await?;
         if let Some(ago) = began_ago.filter(|_| stored.segments == 0) {
             started_at = now - span(ago);
@@ -140,7 +142,7 @@ impl Store {
         let finished_at = started_at + length(&ours);
         let bytes = after - before;
         renew(&mut transaction, user, conversation, Some((started_at, finished_at)), bytes, now).await?;
-        let conversations = i64::from(stored.segments == 0);
+        let conversations = i64::from(!locked.has_content);
         match self.charge(&mut transaction, user, Charge { conversations, bytes, job: false }, now).await {
             Err(Error::OverBudget(_)) => return Ok(Ok(Appended::OverBudget)),
             charged => charged?,
