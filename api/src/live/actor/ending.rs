@@ -49,7 +49,10 @@ impl Actor {
             return;
         }
         let (finish, store) = match code {
-            CloseCode::ByClient => (FINISH_ALONE, STORE_ALONE),
+            CloseCode::ByClient => {
+                self.seat.linger(self.state.settings.live.sessions_per_user);
+                (FINISH_ALONE, STORE_ALONE)
+            }
             _ => (FINISH, STORE),
         };
         let now = Instant::now();
