@@ -34,7 +34,7 @@ pub struct Photo {
 pub enum PhotoRefusal {
     /// The conversation is no longer this socket's.
     Lost(LiveLost),
-    /// It has 100 pictures, or 20 MiB of them, or the user may store no more.
+    /// It has 100 pictures, or 20 MiB of them, or the user may store no more, or create no more conversations today.
     TooMany,
 }
 
@@ -50,9 +50,10 @@ impl Store {
         self.db
             .in_time(async {
                 let (mut transaction, now) = self.db.begin().await?;
-                if let Err(lost) = hold(&mut transaction, user, conversation, epoch).await? {
-                    return Ok(Err(PhotoRefusal::Lost(lost)));
-                }
+                let locked = match hold(&mut transaction, user, conversation, epoch).await? {
+                    Ok(locked) => locked,
+                    Err(lost) => return Ok(Err(PhotoRefusal::Lost(lost))),
+                };
                 // Beside this one: a repeat takes no more room.
                 let (stored, bytes) = held(&mut transaction, user, conversation, Some(photo)).await?;
                 if stored >= MOST || bytes + base64.len() as i64 > MOST_BYTES {
@@ -75,7 +76,8 @@ impl Store {
                     .bind(bytes)
                     .execute(&mut *transaction)
                     .await?;
-                match self.charge(&mut transaction, user, Charge { bytes, ..Charge::default() }, now).await {
+                let charge = Charge { conversations: i64::from(!locked.has_content), bytes, job: false };
+                match self.charge(&mut transaction, user, charge, now).await {
                     Err(Error::OverBudget(_)) => return Ok(Err(PhotoRefusal::TooMany)),
                     charged => charged?,
                 }
