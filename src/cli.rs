@@ -21,7 +21,7 @@ use crate::{
     traces::{SpanCounts, TraceSettings},
 };
 
-/// Keeps a person's conversations and turns each of them, durably, into a title, an overview, action items and memories.
+/// Keeps users' conversations and turns each of them, durably, into a title, an overview, action items and memories.
 #[derive(Debug, Parser)]
 #[command(name = "listen", version, propagate_version = true, max_term_width = 100)]
 pub(crate) struct Cli {

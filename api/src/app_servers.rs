@@ -125,14 +125,14 @@ pub async fn offered(
 
 fn unread(what: &str, why: NoManifest) -> String {
     match why {
-        NoManifest::Unreachable => format!("the {what}'s server could not be reached"),
-        NoManifest::Timeout => format!("the {what}'s server did not answer within 10 seconds"),
-        NoManifest::Redirect => format!(
-            "the {what}'s server answered with a redirect, which is not followed: enter the final URL"
-        ),
-        NoManifest::Status(status) => format!("the {what}'s server answered {status} instead of 200"),
+        NoManifest::Unreachable => "the server could not be reached".to_owned(),
+        NoManifest::Timeout => "the server did not answer within 10 seconds".to_owned(),
+        NoManifest::Redirect => {
+            "the server answered with a redirect, which is not followed: enter the final URL".to_owned()
+        }
+        NoManifest::Status(status) => format!("the server answered {status} instead of 200"),
         NoManifest::TooLong => format!("the {what} is longer than 256 KiB"),
-        NoManifest::Broken => format!("the {what}'s answer broke off or is compressed"),
+        NoManifest::Broken => "the answer broke off or is compressed".to_owned(),
     }
 }
 

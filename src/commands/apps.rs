@@ -35,7 +35,7 @@ pub(crate) struct Apps {
 enum Verb {
     /// List apps, newest first: all, or a user's.
     List {
-        /// Whose.
+        /// Id of the user.
         #[arg(long, value_name = "ID")]
         user: Option<String>,
         #[command(flatten)]
@@ -43,39 +43,39 @@ enum Verb {
     },
     /// Show an app: what it gets, its tools, and how its server answers.
     Show {
-        /// The app.
+        /// Id of the app.
         id: String,
     },
     /// Make an app for a user; prints its id and its signing secret, which is not shown again.
     Create(Box<create::Create>),
     /// Install an app for a user. What the app asks of its users itself is not checked.
     Install {
-        /// Whose.
+        /// Id of the user.
         #[arg(long, value_name = "ID")]
         user: String,
-        /// The app.
+        /// Id of the app.
         id: String,
     },
     /// Uninstall an app for a user.
     Uninstall {
-        /// Whose.
+        /// Id of the user.
         #[arg(long, value_name = "ID")]
         user: String,
-        /// The app.
+        /// Id of the app.
         id: String,
     },
     /// Keys with which an app writes to its users.
     Keys(keys::Keys),
     /// Switch an app off for all users: it is not called and may not write.
     SwitchOff {
-        /// The app.
+        /// Id of the app.
         id: String,
         #[command(flatten)]
         cause: Cause,
     },
     /// Switch an app on again.
     SwitchOn {
-        /// The app.
+        /// Id of the app.
         id: String,
         #[command(flatten)]
         cause: Cause,

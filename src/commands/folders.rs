@@ -39,7 +39,7 @@ enum Verb {
         /// Id of the user.
         #[arg(long)]
         user: String,
-        /// Name.
+        /// Name of the folder.
         #[arg(value_parser = name)]
         name: String,
         #[command(flatten)]
@@ -50,9 +50,9 @@ enum Verb {
         /// Id of the user.
         #[arg(long)]
         user: String,
-        /// Id.
+        /// Id of the folder.
         id: String,
-        /// Name.
+        /// Name of the folder.
         #[arg(long, value_parser = name)]
         name: Option<String>,
         #[command(flatten)]
@@ -66,7 +66,7 @@ enum Verb {
         /// Id of the user.
         #[arg(long)]
         user: String,
-        /// Id.
+        /// Id of the folder.
         id: String,
     },
 }
@@ -149,7 +149,7 @@ async fn delete(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> anyh
     match ledger.store().delete_folder(user, &FolderId::new(id)).await? {
         DeletedFolder::Unknown => Err(unknown(id).into()),
         DeletedFolder::System => {
-            let words = "is one of the folders that every person has: it can be changed, not deleted";
+            let words = "is one of the folders that every user has: it can be changed, not deleted";
             Err(Exit::Refused(format!("{id} {words}")).into())
         }
         DeletedFolder::Deleted { taken_out } if as_json => {
@@ -191,7 +191,7 @@ impl Look {
 }
 
 fn unknown(id: &str) -> Exit {
-    Exit::NotFound(format!("the person has no folder {id}"))
+    Exit::NotFound(format!("the user has no folder {id}: `listen folders list` shows the ids"))
 }
 
 fn description(words: &str) -> Result<String, String> {

@@ -182,5 +182,5 @@ pub(super) async fn must_exist(ledger: &Ledger, user: &UserId) -> anyhow::Result
 
 /// The error for a user who does not exist.
 pub(super) fn no_such_user(user: &UserId) -> Exit {
-    Exit::NotFound(format!("there is no person {user}"))
+    Exit::NotFound(format!("there is no user {user}"))
 }

@@ -125,7 +125,9 @@ async fn granted(operations: &Operations, id: &str, answer: Answer) -> anyhow::R
 }
 
 fn no_job(id: &str) -> anyhow::Error {
-    Exit::NotFound(format!("there is no job {id}")).into()
+    // A shorter part is not looked for.
+    let hint = if id.chars().count() < 4 { ": a part of an id has at least four characters" } else { "" };
+    Exit::NotFound(format!("there is no job {id}{hint}")).into()
 }
 
 /// A number with its noun.

@@ -39,14 +39,14 @@ enum Verb {
         /// Id of the user.
         #[arg(long)]
         user: String,
-        /// Name.
+        /// Name of the key.
         #[arg(long, default_value = "key", value_parser = named::name)]
         name: String,
         /// Scopes, separated by commas; all by default.
         #[arg(long, value_delimiter = ',')]
         scopes: Option<Vec<String>>,
     },
-    /// List a person's keys.
+    /// List a user's keys.
     List {
         /// Id of the user.
         #[arg(long)]
@@ -57,7 +57,7 @@ enum Verb {
         /// Id of the user.
         #[arg(long)]
         user: String,
-        /// Which.
+        /// Id of the key.
         id: String,
     },
 }
@@ -80,7 +80,7 @@ pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
         Verb::Revoke { user, id } => {
             let (operations, user, id) = ids::place_of_user(common, user, IdKind::Key, &id).await?;
             if !operations.store().revoke_key(&user, &id).await? {
-                return Err(Exit::NotFound(format!("the person has no live key {id}")).into());
+                return Err(Exit::NotFound(format!("the user has no live key {id}")).into());
             }
             reply!(as_json, { "id": id, "revoked": true }, "revoked {id}")?;
         }
@@ -117,7 +117,7 @@ pub(crate) async fn store(
     };
     if !ledger.store().create_key(user, &key).await? {
         return Err(
-            Exit::NotFound(format!("there is no person {user}: `listen users create` makes one")).into()
+            Exit::NotFound(format!("there is no user {user}: `listen users create` makes one")).into()
         );
     }
     Ok((id, text.plaintext))

@@ -7,6 +7,7 @@ use operations::{Operations, Resealed, SealedSecrets};
 use serde_json::json;
 
 use super::{
+    jobs::several,
     over_shards::{NOT_EVERYWHERE, order},
     stderr::note,
     stdout::say,
@@ -27,7 +28,7 @@ pub(crate) struct Secrets {
 enum Verb {
     /// Count the secrets: all, encrypted ones, and those that the newest key of LISTEN_SECRETS_KEY encrypted.
     Show,
-    /// Encrypt every secret with the newest key that another key encrypted, or none. It may be said again at any time.
+    /// Encrypt with the newest key every secret that is not; safe to repeat.
     Rotate,
 }
 
@@ -69,7 +70,8 @@ pub(crate) async fn run(secrets: Secrets) -> anyhow::Result<ExitCode> {
             field(name, &count.to_string())?;
         }
         if let Some(done) = resealed {
-            say!("{} rows were encrypted with the newest key", done.sealed)?;
+            let rows = several(done.sealed as i64, "row was", "rows were");
+            say!("{rows} encrypted with the newest key")?;
         }
     }
     match resealed {

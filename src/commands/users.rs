@@ -99,7 +99,7 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
                 }
             };
             if !create(&operations, &id, &settings.change(None)).await? {
-                return Err(Exit::Refused(format!("there is a person {id} already")).into());
+                return Err(Exit::Refused(format!("there is a user {id} already")).into());
             }
             print_id(&id, as_json)
         }

@@ -140,7 +140,7 @@ async fn list(
     let next;
     (found.rows, next) = paging.page(found.rows)?;
     let none = match user {
-        Some(_) => "the person has no endpoints",
+        Some(_) => "the user has no endpoints",
         None => "no endpoint fails or is slow, and none was disabled because it failed",
     };
     let list = List { name: "endpoints", none, columns: &COLUMNS, to_json, row };

@@ -9,6 +9,10 @@ const UNITS: [(&str, usize); 5] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1
 pub(crate) struct Size(usize);
 
 impl Size {
+    pub(crate) fn of(bytes: usize) -> Self {
+        Self(bytes)
+    }
+
     pub(crate) fn bytes(self) -> usize {
         self.0
     }

@@ -20,7 +20,7 @@ pub(super) async fn ask(visitor: Visitor, Path((queue, change)): Path<(String, S
         ],
         false => vec![
             format!("Every worker takes jobs from the queue {queue} again within a second."),
-            "Runs with people's own keys begin again within five.".to_owned(),
+            "Runs with users' own keys begin again within five.".to_owned(),
         ],
     };
     let verb = if pauses { "Pause" } else { "Resume" };

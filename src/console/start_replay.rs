@@ -46,7 +46,7 @@ pub(super) async fn ask(visitor: Visitor, console: Console, Query(form): Query<F
         some => format!("Recorded stage outputs, {} of them, are kept and not paid for again.", count(some)),
     };
     let (letters, people) =
-        (several(preview.jobs, "dead letter", "dead letters"), several(preview.users, "person", "people"));
+        (several(preview.jobs, "dead letter", "dead letters"), several(preview.users, "user", "users"));
     // Every process works for all shards.
     let missing = match looks.of.first() {
         Some((shard, _)) => shard.db().in_time(preflight::missing(shard)).await?,

@@ -60,7 +60,7 @@ fn about(trouble: Trouble) -> &'static str {
             "the server is there; check `sslmode` and the certificates in DATABASE_URL, of shards in LISTEN_SHARD_URLS"
         }
         Trouble::Credentials => {
-            "the server is up and lets this user not in: check user and password in DATABASE_URL, of shards in \
+            "the server is up and does not let this user in: check user and password in DATABASE_URL, of shards in \
              LISTEN_SHARD_URLS"
         }
         Trouble::NoDatabase => {

@@ -53,6 +53,9 @@ export async function violations(page) {
 export const shoot = (page, name) =>
   process.env.PICTURES && page.screenshot({ path: `${process.env.PICTURES}/${name}.png`, fullPage: true });
 
-/** How many pixels the page is wider than its window. */
+/** How many pixels the page is wider than its window, or its navigation or a filter's label than its place: the rest is not seen. */
 export const overflow = (page) =>
-  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  page.evaluate(() => {
+    const parts = [document.documentElement, ...document.querySelectorAll("header nav, .filter > label")];
+    return Math.max(...parts.map((part) => part.scrollWidth - part.clientWidth));
+  });

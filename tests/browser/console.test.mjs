@@ -213,7 +213,7 @@ test("a job is replayed with nothing but the keyboard", async (t) => {
 test("many are replayed at a bounded rate: begun, paused, resumed and cancelled", async (t) => {
   const page = await visitAs(t, "olga", "");
   await page.getByRole("link", { name: "Replay those of model_malformed" }).click();
-  await page.getByRole("heading", { name: `Replay ${DEAD / 5} dead letters of 1 person?` }).waitFor();
+  await page.getByRole("heading", { name: `Replay ${DEAD / 5} dead letters of 1 user?` }).waitFor();
   await page.getByLabel("Jobs a minute").fill("20");
   await page.getByLabel("Unfinished at once").fill("1");
   await confirm(page, "Replay", "the model is mended");

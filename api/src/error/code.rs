@@ -64,7 +64,7 @@ codes! {
     MessagesNotEnabled = "messages_not_enabled" 403 "Chat messages are not enabled for this app",
         "The app's manifest does not enable messages.", "Enable messages in the manifest and refresh it.";
     OtherUser = "other_user" 403 "uid is not the user of this key",
-        "The live socket names another user than the key's.", "Name the key's own user in `uid`, or use that user's key.";
+        "The live socket names another user than the key's.", "Send the id of the key's user as `uid`, or use that user's key.";
     OriginNotAllowed = "origin_not_allowed" 403 "This origin is not allowed",
         "A browser page of another origin called the MCP endpoint.", "Call from a listed origin, or from a program.";
     NotFound = "not_found" 404 "",

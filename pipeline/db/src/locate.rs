@@ -343,7 +343,7 @@ fn reason(error: &sqlx::Error) -> String {
 fn refused(code: &str) -> String {
     let why = match (code, of_code(code)) {
         (_, Some(Trouble::Connections)) => "it has no connection left: raise max_connections, or end some",
-        (_, Some(Trouble::Credentials)) => "it lets this user not in",
+        (_, Some(Trouble::Credentials)) => "it does not let this user in",
         (_, Some(Trouble::NoDatabase)) => "it has no such database",
         ("57P03", _) => "it is starting or stopping",
         _ => "refused",
@@ -359,7 +359,7 @@ mod tests {
     fn refused_connection_names_its_reason() {
         for (code, words) in [
             ("53300", "it has no connection left: raise max_connections, or end some (53300)"),
-            ("28P01", "it lets this user not in (28P01)"),
+            ("28P01", "it does not let this user in (28P01)"),
             ("3D000", "it has no such database (3D000)"),
             ("57P03", "it is starting or stopping (57P03)"),
             ("XX000", "refused (XX000)"),

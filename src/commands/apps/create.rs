@@ -37,13 +37,13 @@ enum Visibility {
 /// An app to be made.
 #[derive(Args, Debug)]
 pub(super) struct Create {
-    /// Whose.
+    /// Id of the user.
     #[arg(long, value_name = "ID")]
     pub(super) user: String,
-    /// What to call it.
+    /// Name of the app.
     #[arg(value_parser = named::name)]
     name: String,
-    /// What it is for.
+    /// What the app is for.
     #[arg(long, default_value = "", value_name = "WORDS", value_parser = named::description)]
     description: String,
     /// Who sees it and may install it.

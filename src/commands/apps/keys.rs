@@ -33,22 +33,22 @@ pub(super) struct Keys {
 enum Verb {
     /// Make a key; its text is printed once and never again.
     Create {
-        /// The app.
+        /// Id of the app.
         app: String,
-        /// What to call it.
+        /// Name of the key.
         #[arg(long, default_value = "key", value_parser = named::name)]
         label: String,
     },
     /// List an app's keys.
     List {
-        /// The app.
+        /// Id of the app.
         app: String,
     },
     /// Revoke a key at once.
     Revoke {
-        /// The app.
+        /// Id of the app.
         app: String,
-        /// The key.
+        /// Id of the key.
         id: String,
     },
 }

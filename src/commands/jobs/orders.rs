@@ -114,8 +114,8 @@ async fn of_filter(
     let users: HashSet<&UserId> =
         looks.of.iter().flat_map(|(_, found)| found).map(|(_, user)| user).collect();
     let ([one, many], (_, done)) = (jobs_of(order), verbs(order));
-    let (jobs, people) = (several(count, one, many), several(users.len() as i64, "person", "people"));
-    if count == 0 || !consent.given(&question(order, &format!("{jobs} of {people}")))? {
+    let (jobs, users) = (several(count, one, many), several(users.len() as i64, "user", "users"));
+    if count == 0 || !consent.given(&question(order, &format!("{jobs} of {users}")))? {
         let (was, were) = (format!("{one} was found"), format!("{many} were found"));
         reply!(as_json, { "found": count, field(done): 0 }, "{}", several(count, &was, &were))?;
         return looks.complete().map(|()| ExitCode::SUCCESS);

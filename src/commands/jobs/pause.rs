@@ -53,7 +53,7 @@ fn resumed(queue: Queue, is_handed_over: bool) -> &'static str {
             "resumed: what waits is handed to the task queue within seconds; what the queue delivered meanwhile it delivers again \
              by its own backoff"
         }
-        false => "resumed: workers claim from it within a second, runs with people's own keys within five",
+        false => "resumed: workers claim from it within a second, runs with users' own keys within five",
     }
 }
 

@@ -200,7 +200,7 @@ fn tell(preview: &ReplayPreview, replay: &Replay) {
     note!(
         "{} of {}: {}",
         several(preview.jobs, "dead letter", "dead letters"),
-        several(preview.users, "person", "people"),
+        several(preview.users, "user", "users"),
         replay.which.words("all dead letters")
     );
     for (code, jobs) in &preview.codes {

@@ -38,7 +38,7 @@ pub(super) fn print(page: &JobPage, as_json: bool) -> anyhow::Result<()> {
         say!("  …                         older edges are not kept")?;
     }
     for event in &page.history {
-        say!("{}", event_lines(event))?;
+        say!("{}", event_lines("  ", event))?;
     }
     if !page.spent.is_empty() {
         say!("\nmodel calls")?;
@@ -173,16 +173,18 @@ pub(crate) fn action_json(action: &ActionView) -> Value {
 }
 
 /// An edge behind its moment, in lines that fit a terminal.
-fn event_lines(event: &Event) -> String {
+pub(super) fn event_lines(indent: &str, event: &Event) -> String {
     let words = event_words(event);
-    let mut lines = words.split('\n').map(str::trim);
-    let first = wrapped(&format!("  {}  ", time(event.at)), lines.next().unwrap_or_default());
-    let others = lines.map(|line| wrapped(&" ".repeat(28), line));
+    let mut lines = words.lines();
+    let label = format!("{indent}{}  ", time(event.at));
+    let below = " ".repeat(label.len());
+    let first = wrapped(&label, lines.next().unwrap_or_default());
+    let others = lines.map(|line| wrapped(&below, line));
     [first].into_iter().chain(others).collect::<Vec<_>>().join("\n")
 }
 
 /// An edge in words: what was said, from where to where, and the numbers that fence it.
-pub(super) fn event_words(event: &Event) -> String {
+fn event_words(event: &Event) -> String {
     let mut words = format!(
         "{:<12} {} → {}, epoch {}, generation {}",
         event.verb.as_str(),
@@ -201,12 +203,12 @@ pub(super) fn event_words(event: &Event) -> String {
         words.push_str(&format!(", again at {}", time(ready_at)));
     }
     if let Some(cause) = &event.cause {
-        words.push_str(&format!("\n{:28}{cause}", ""));
+        words.push_str(&format!("\n{cause}"));
     }
     if !event.stages.is_empty() {
         let stages: Vec<String> =
             event.stages.iter().map(|(stage, millis)| format!("{stage} {millis}")).collect();
-        words.push_str(&format!("\n{:28}ms per stage: {}", "", stages.join(" · ")));
+        words.push_str(&format!("\nms per stage: {}", stages.join(" · ")));
     }
     words
 }

@@ -15,7 +15,7 @@ use crate::commands::{
     outage::Outage,
     over_shards::each,
     stdout::{plain, say, unread},
-    table::print_line,
+    table::{print_line, wrapped},
     times::time,
 };
 
@@ -91,7 +91,7 @@ async fn watch_job(operations: &Operations, watch: &Watch, id: &str, as_json: bo
         if guard != said {
             match as_json {
                 true => print_line(&json!({ "guard": guard, "sentence": page.why.to_string() })),
-                false => say!("{}  {}", time(page.at), plain(&page.why)),
+                false => say!("{}", wrapped(&format!("{}  ", time(page.at)), &plain(&page.why))),
             }?;
             said = guard;
         }
@@ -105,6 +105,6 @@ async fn watch_job(operations: &Operations, watch: &Watch, id: &str, as_json: bo
 fn tell_event(event: &Event, as_json: bool) -> anyhow::Result<()> {
     match as_json {
         true => print_line(&show::event_json(event)),
-        false => say!("{}  {}", time(event.at), show::event_words(event)),
+        false => say!("{}", show::event_lines("", event)),
     }
 }

@@ -7,6 +7,8 @@ use textwrap::core::display_width;
 const GAP: usize = 2;
 /// Characters that are left of a shortened id, at least.
 const SHORTEST_ID: usize = 8;
+/// What would lose fewer characters is shown whole: the name of a queue stands among the ids of what operators acted on.
+const FEWEST_SAVED: usize = 5;
 /// Free text keeps this width before a column is left out for it.
 const NARROWEST_TEXT: usize = 20;
 
@@ -175,14 +177,14 @@ fn short_ids(ids: &[&str]) -> Vec<String> {
 
 fn ending(id: &str, length: usize) -> String {
     match id.chars().count().checked_sub(length) {
-        Some(before @ 2..) => format!("…{}", id.chars().skip(before).collect::<String>()),
+        Some(before @ FEWEST_SAVED..) => format!("…{}", id.chars().skip(before).collect::<String>()),
         _ => id.to_owned(),
     }
 }
 
 fn beginning(id: &str, length: usize) -> String {
     match id.chars().count().checked_sub(length) {
-        Some(2..) => format!("{}…", id.chars().take(length).collect::<String>()),
+        Some(FEWEST_SAVED..) => format!("{}…", id.chars().take(length).collect::<String>()),
         _ => id.to_owned(),
     }
 }

@@ -46,7 +46,7 @@ pub(super) async fn run(operations: &Operations, export: &Export, as_json: bool)
     let path = export.output.display().to_string();
     let creating = || format!("creating {path}");
     if export.output.symlink_metadata().is_ok() {
-        return Err(io::Error::from(ErrorKind::AlreadyExists)).with_context(creating);
+        return Err(Exit::Usage(format!("{path} is there already: name a file that is not")).into());
     }
     // Half a file would be taken for a whole one: it has its name once it is whole, however the command ends.
     let mut name = export.output.file_name().with_context(creating)?.to_owned();

@@ -80,12 +80,23 @@ fn to_json(user: &User, budget: &UserBudget) -> Value {
     })
 }
 
-fn print(user: &User, budget: &UserBudget) -> anyhow::Result<()> {
-    let of = |own: Option<i64>| match own {
+/// Of which limit something is used.
+fn of(own: Option<i64>) -> String {
+    match own {
         None => "of the service's limit".to_owned(),
         Some(0) => "without limit".to_owned(),
         Some(limit) => format!("of {limit}"),
-    };
+    }
+}
+
+fn of_bytes(own: Option<i64>) -> String {
+    match own.and_then(|limit| usize::try_from(limit).ok()) {
+        Some(limit) if limit > 0 => format!("of {}", Size::of(limit)),
+        _ => of(own),
+    }
+}
+
+fn print(user: &User, budget: &UserBudget) -> anyhow::Result<()> {
     say!("{}", user.id)?;
     field("time zone", &user.time_zone)?;
     field("own keys", if user.requires_byok { "required" } else { "not required" })?;
@@ -95,7 +106,7 @@ fn print(user: &User, budget: &UserBudget) -> anyhow::Result<()> {
         "conversations",
         &format!("{} today, {}", budget.conversations_today, of(own.conversations_per_day)),
     )?;
-    field("bytes", &format!("{}, {}", budget.bytes, of(own.bytes)))?;
+    field("bytes", &format!("{}, {}", budget.bytes, of_bytes(own.bytes)))?;
     field("waiting jobs", &format!("{}, {}", budget.waiting_jobs, of(own.waiting_jobs)))
 }
 
@@ -106,10 +117,12 @@ pub(crate) fn words(budget: &UserBudget) -> String {
         0 => format!("{used}"),
         _ => format!("{used} of {limit}"),
     };
+    let of_bytes = usize::try_from(bytes).ok().filter(|limit| *limit > 0);
+    let of_bytes = of_bytes.map(|limit| format!(" of {}", Size::of(limit))).unwrap_or_default();
     format!(
-        "{} conversations today, {} bytes, {} jobs waiting",
+        "{} conversations today, {} bytes{of_bytes}, {} jobs waiting",
         of(budget.conversations_today, conversations_per_day),
-        of(budget.bytes, bytes),
+        budget.bytes,
         of(budget.waiting_jobs, waiting_jobs),
     )
 }
@@ -117,6 +130,13 @@ pub(crate) fn words(budget: &UserBudget) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn limit_of_bytes_is_shown_as_it_was_set() {
+        let shown = |bytes| of_bytes(Some(bytes));
+        assert_eq!((shown(2 << 30), shown(1_025)), ("of 2GiB".to_owned(), "of 1025B".to_owned()));
+        assert_eq!((shown(0), of_bytes(None)), (of(Some(0)), of(None)));
+    }
 
     #[test]
     fn limits_are_parsed_by_name_and_reset_by_default() {

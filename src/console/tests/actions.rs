@@ -110,7 +110,7 @@ async fn bulk_replay_is_reviewed_and_begins_once() {
     let cookie = world.cookie("olga's").await;
     let olga = Who { cookie: &cookie, ..Who::default() };
     let form = world.get("/console/replays/new?code=invalid_job&newer_than=1h", olga).await;
-    assert!(form.text.contains("Replay 2 dead letters of 1 person?"), "{}", form.text);
+    assert!(form.text.contains("Replay 2 dead letters of 1 user?"), "{}", form.text);
     let nobody = "Not yet: no process works replays off: no living process has the role reconciler; start one \
                   (<code>listen serve --roles reconciler</code>";
     assert!(form.text.contains(nobody), "{}", form.text);

@@ -192,6 +192,7 @@ fn table_short_ids_are_unique_per_row() {
     assert_eq!(short_ids(&["fj_00000000aaaaaaaa", "fj_00000000bbbbbbbb"]), ["…aaaaaaaa", "…bbbbbbbb"]);
     assert_eq!(short_ids(&[USERS[1], "bob.lovelace@analytical.example.org"]), ["ada.love…", "bob.love…"]);
     assert_eq!(short_ids(&["u1", "u2"]), ["u1", "u2"]);
+    assert_eq!(short_ids(&[JOBS[0], "finalization"]), ["…89abcdef", "finalization"], "the name of a queue");
     assert_eq!(short_ids(&[JOBS[0], JOBS[0]]), ["…89abcdef", "…89abcdef"], "one id in two rows");
 }
 

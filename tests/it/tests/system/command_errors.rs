@@ -215,17 +215,18 @@ async fn missing_records_are_named_in_errors() {
     let database = TestDatabase::new().await;
     for (words, named) in [
         (&["jobs", "show", "fj_none"][..], "there is no job fj_none"),
+        (&["jobs", "show", "fj_"], "there is no job fj_: a part of an id has at least four characters"),
         (&["replays", "show", "none"], "there is no replay none"),
-        (&["keys", "list", "--user", "none"], "there is no person none"),
-        (&["keys", "create", "--user", "none"], "there is no person none: `listen users create` makes one"),
-        (&["folders", "list", "--user", "none"], "there is no person none"),
-        (&["webhooks", "list", "--user", "none"], "there is no person none"),
-        (&["webhooks", "list", "--user", "none", "--json"], "there is no person none"),
-        (&["live", "list", "--user", "none"], "there is no person none"),
-        (&["jobs", "list", "--user", "none"], "there is no person none"),
-        (&["jobs", "list", "--user", "none", "--by-code", "--json"], "there is no person none"),
-        (&["jobs", "cancel", "--user", "none", "--reason", "a mistake", "--yes"], "there is no person none"),
-        (&["jobs", "run-now", "--user", "none", "--reason", "a mistake"], "there is no person none"),
+        (&["keys", "list", "--user", "none"], "there is no user none"),
+        (&["keys", "create", "--user", "none"], "there is no user none: `listen users create` makes one"),
+        (&["folders", "list", "--user", "none"], "there is no user none"),
+        (&["webhooks", "list", "--user", "none"], "there is no user none"),
+        (&["webhooks", "list", "--user", "none", "--json"], "there is no user none"),
+        (&["live", "list", "--user", "none"], "there is no user none"),
+        (&["jobs", "list", "--user", "none"], "there is no user none"),
+        (&["jobs", "list", "--user", "none", "--by-code", "--json"], "there is no user none"),
+        (&["jobs", "cancel", "--user", "none", "--reason", "a mistake", "--yes"], "there is no user none"),
+        (&["jobs", "run-now", "--user", "none", "--reason", "a mistake"], "there is no user none"),
     ] {
         let (code, out, said) = ends(&database.url(), words);
         assert_eq!((code, out.as_str()), (Some(3), ""), "{words:?}: {said}");

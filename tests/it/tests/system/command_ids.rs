@@ -96,7 +96,7 @@ async fn job_commands_affect_the_named_user_only() {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             text(&output.stdout) + &text(&output.stderr)
         };
-        assert!(ordered("anna").contains("there is no person anna"), "{verb}: {}", ordered("anna"));
+        assert!(ordered("anna").contains("there is no user anna"), "{verb}: {}", ordered("anna"));
         assert!(ordered("u1").contains("0 dead letters"), "{verb}: {}", ordered("u1"));
         assert!(ordered("annabella").contains("1 dead letter"), "{verb}: {}", ordered("annabella"));
     }
@@ -183,7 +183,9 @@ async fn export_file_is_private_and_overwrites_nothing() {
     assert_eq!((&first["table"], &first["row"]["user_id"]), (&"users".into(), &"u1".into()));
     assert!(text.contains("developer_keys") && !text.contains("key_sha256"), "{text}");
     assert_eq!(std::fs::metadata(&file).expect("the file is there").permissions().mode() & 0o777, 0o600);
-    assert_eq!(command(&world.url, &words).status.code(), Some(1), "it is not overwritten");
+    let again = command(&world.url, &words);
+    assert_eq!(again.status.code(), Some(2), "it is not overwritten");
+    assert!(String::from_utf8_lossy(&again.stderr).contains("is there already: name a file that is not"));
     assert_eq!(std::fs::read_to_string(&file).expect("the file is there"), text, "nor taken away");
     let to_stdout = ["users", "export", "u1", "--output", "-", "--reason", "asked for"];
     assert_eq!(command(&world.url, &to_stdout).status.code(), Some(2), "what only one may read is not piped");

@@ -61,7 +61,7 @@ async fn webhook_list_distinguishes_no_endpoints_from_none_failing() {
     };
     let none = (Some(0), String::new());
     let (code, shown, said) = lists(&["--user", "u1"]);
-    assert_eq!(((code, shown), said.as_str()), (none.clone(), "the person has no endpoints\n"));
+    assert_eq!(((code, shown), said.as_str()), (none.clone(), "the user has no endpoints\n"));
     let (code, shown, said) = lists(&[]);
     assert_eq!((code, shown), none);
     assert_eq!(said, "no endpoint fails or is slow, and none was disabled because it failed\n");

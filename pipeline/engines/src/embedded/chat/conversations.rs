@@ -93,7 +93,7 @@ fn some(bare: &str) -> Option<i64> {
 fn summary(turn: &Turn<'_>, result: &Value, named: &str, days: i64) -> Step {
     let found = listed(result, "conversations");
     if found.is_empty() {
-        return answer(format!("I found no conversations: {named}."));
+        return answer(format!("I found no conversations ({named})."));
     }
     let ids = found.iter().map(|conversation| text(conversation, "id").to_owned()).collect();
     let count = counted(found.len(), "conversation");

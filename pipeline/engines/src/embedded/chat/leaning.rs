@@ -22,6 +22,8 @@ const LONGEST: usize = 300;
 static ANOTHER: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"(?i)^(?:(?:and|or|but|then|ok|okay|so)\b[\s,]*)*(?:(?:what|how) about\b|what of\b)?")
 });
+/// A question of its own, although no word of it but the day names a topic: "What is due this week?"
+static WHOLE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\b(?:due|to do|talk(?:ed|ing)?)\b"));
 /// What only asks.
 static ASKS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -96,7 +98,7 @@ fn another_day(message: &Message, before: &Message, context: &Context) -> Option
     let span = message.reference(context).span(rest, Direction::Past)?;
     let mut left = rest.to_owned();
     left.replace_range(span.named.clone(), " ");
-    if !stems(&left).is_empty() || !ASKS.is_match(&before.bare) {
+    if !stems(&left).is_empty() || WHOLE.is_match(&left) || !ASKS.is_match(&before.bare) {
         return None;
     }
     let day = rest.get(span.named)?;

@@ -266,7 +266,7 @@ fn change(turn: &Turn<'_>, what: &str, wanted: &Wanted) -> Step {
     }
     let name = match turn.message.quoted.first() {
         Some(quoted) => quoted.clone(),
-        None => AROUND.replace_all(what, " ").into_owned(),
+        None => AROUND.replace_all(what, " ").split_whitespace().collect::<Vec<_>>().join(" "),
     };
     let words = stems(&name);
     if words.is_empty() {
