@@ -21,6 +21,7 @@ mod dev;
 mod embedded;
 mod exit;
 mod explained;
+mod hex;
 mod lifecycle;
 mod lingering;
 mod listener;

@@ -20,7 +20,6 @@ impl Reconciler {
             self.admit_abandoned().await,
             self.sweep().await,
             self.prune().await,
-            self.prune_dead_letters().await,
         ];
         done.into_iter().collect()
     }
@@ -81,7 +80,7 @@ impl Reconciler {
     /// Marks conversations that stand in `processing` without a live job. There should be none.
     async fn sweep(&self) -> Result<(), Error> {
         let (ledger, began) = (&self.ledger, Instant::now());
-        let mut cursor = self.cursors.swept.lock().await;
+        let mut cursor = self.swept.lock().await;
         while !self.stop.is_cancelled() {
             let page =
                 ledger.db().in_time(ledger.sweep_processing(cursor.as_ref(), self.settings.page)).await?;
@@ -110,23 +109,6 @@ impl Reconciler {
             let is_full = gone.iter().any(|gone| *gone >= self.settings.page.unsigned_abs());
             if !is_full || !self.has_time(began) {
                 return ended;
-            }
-        }
-        Ok(())
-    }
-
-    /// Removes dead letters that are older than the retention and can never be replayed.
-    async fn prune_dead_letters(&self) -> Result<(), Error> {
-        let (operations, began) = (&self.operations, Instant::now());
-        let mut cursor = self.cursors.pruned.lock().await;
-        while !self.stop.is_cancelled() {
-            let (age, page) = (self.settings.retention, self.settings.page);
-            let page =
-                operations.db().in_time(operations.prune_dead_letters(age, cursor.as_ref(), page)).await?;
-            self.metrics.count(Action::Pruned, page.found);
-            *cursor = page.next;
-            if cursor.is_none() || !self.has_time(began) {
-                break;
             }
         }
         Ok(())

@@ -22,4 +22,4 @@ pub use plan::apart;
 pub use replays::work_off_replays;
 pub use round::{Reconciler, run};
 pub use settings::{Settings, TaskQueue};
-pub use watch::{end_due, watch_leases, watch_live};
+pub use watch::{LiveWatch, end_due, watch_leases, watch_live};

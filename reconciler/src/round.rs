@@ -28,19 +28,10 @@ pub struct Reconciler {
     pub(crate) settings: Settings,
     pub(crate) metrics: Metrics,
     pub(crate) stop: CancellationToken,
-    /// Where walks go on that no round has finished.
-    pub(crate) cursors: Cursors,
+    /// Where the sweep of what stands in `processing` goes on, if it took longer than a round's budget.
+    pub(crate) swept: Mutex<Option<Cursor>>,
     /// Held by the round that is being made.
     busy: Mutex<()>,
-}
-
-/// How far walks have come: one that took longer than a round's budget goes on in the next.
-#[derive(Default)]
-pub(crate) struct Cursors {
-    /// The sweep of what stands in `processing`.
-    pub(crate) swept: Mutex<Option<Cursor>>,
-    /// The pruning of dead letters.
-    pub(crate) pruned: Mutex<Option<Cursor>>,
 }
 
 impl Reconciler {
@@ -52,7 +43,7 @@ impl Reconciler {
             settings,
             metrics,
             stop,
-            cursors: Cursors::default(),
+            swept: Mutex::default(),
             busy: Mutex::default(),
         }
     }

@@ -80,13 +80,41 @@ async fn look(ledger: &Ledger, metrics: &Metrics, stop: &CancellationToken) -> R
 /// Looks every 15 s (jitter out of `seed`) at the live conversations whose time is over, and ends each in a transaction
 /// of its own, until `stop`. Two processes that look at once end each once.
 pub async fn watch_live(ledger: Ledger, seed: u64, metrics: Metrics, stop: CancellationToken) {
+    let mut watch = LiveWatch::default();
     for number in 0.. {
         if tokio::time::timeout(wait_before_look(ENDING, seed, number), stop.cancelled()).await.is_ok() {
             return;
         }
-        if let Err(error) = end_due(&ledger, LIVE_GRACE, &metrics, &stop).await {
+        if let Err(error) = watch.look(&ledger, &metrics, &stop).await {
             tracing::warn!(%error, "live conversations that are due were not ended");
         }
+    }
+}
+
+/// Looks at live conversations, one after the other.
+#[derive(Debug, Default)]
+pub struct LiveWatch {
+    failed: bool,
+}
+
+impl LiveWatch {
+    /// Ends what is due. Sessions that live could not renew while the database was away either: the first look that it answers
+    /// ends nothing, and leaves them the time until the next.
+    ///
+    /// # Errors
+    /// Those of [`end_due`].
+    pub async fn look(
+        &mut self,
+        ledger: &Ledger,
+        metrics: &Metrics,
+        stop: &CancellationToken,
+    ) -> Result<(), Error> {
+        let looked = match self.failed {
+            true => ledger.db().in_time(ledger.db().now()).await.map(drop),
+            false => end_due(ledger, LIVE_GRACE, metrics, stop).await,
+        };
+        self.failed = looked.is_err();
+        looked
     }
 }
 

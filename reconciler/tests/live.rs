@@ -6,6 +6,7 @@ mod setup;
 
 use std::time::Duration;
 
+use reconciler::LiveWatch;
 use records::{ConversationId, Segment, Source};
 use setup::{Setup, user};
 use store::{LIVE_GRACE, NewLive, SegmentIds};
@@ -60,6 +61,23 @@ async fn expired_live_sessions_are_ended_once_and_others_stay() {
     assert_eq!(setup.count(ADMITTED).await, 1);
     assert_eq!(setup.actions("admitted"), "1");
     assert_eq!(setup.count("select count(*) from conversations where status = 'in_progress'").await, 1);
+}
+
+/// Whoever spoke on while the database was away had two conversations when the watch was quicker than the session.
+#[tokio::test]
+async fn live_sessions_may_renew_before_the_first_look_after_an_outage() {
+    let setup = Setup::new().await;
+    spoken(&setup, "c1").await;
+    setup.sql("update conversations set process_after = now() - interval '1 minute'").await;
+    let mut watch = LiveWatch::default();
+    let mut look = async || watch.look(&setup.ledger, &setup.metrics, &setup.stop).await;
+    setup.sql("alter table conversations rename to away").await;
+    assert!(look().await.is_err());
+    setup.sql("alter table away rename to conversations").await;
+    look().await.unwrap();
+    assert_eq!(setup.count(ADMITTED).await, 0);
+    look().await.unwrap();
+    assert_eq!(setup.count(ADMITTED).await, 1);
 }
 
 #[tokio::test]

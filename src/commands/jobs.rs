@@ -17,10 +17,9 @@ use clap::{Args, Subcommand};
 use job::{Job, JobId, Refusal};
 use ledger::Answer;
 use operations::{IdKind, JobPage, Operations, OrderOfMany};
-use rand::RngExt;
 
 use super::{ids, table::CommonArgs};
-use crate::{exit::Exit, process::chance};
+use crate::exit::Exit;
 
 /// Look at finalization jobs and repair them.
 #[derive(Args, Debug)]
@@ -129,11 +128,6 @@ fn no_job(id: &str) -> anyhow::Error {
     // A shorter part is not looked for.
     let hint = if id.chars().count() < 4 { ": a part of an id has at least four characters" } else { "" };
     Exit::NotFound(format!("there is no job {id}{hint}")).into()
-}
-
-/// The id of an order for many jobs.
-pub(crate) fn order_id() -> uuid::Uuid {
-    uuid::Builder::from_random_bytes(chance().random()).into_uuid()
 }
 
 /// A number with its noun.

@@ -3,6 +3,8 @@
 use axum::http::HeaderName;
 use sha2::{Digest, Sha256};
 
+use crate::hex::hex;
+
 /// How visitors are authenticated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ConsoleAccess {
@@ -95,7 +97,7 @@ fn unhex(text: &str) -> Option<[u8; 32]> {
 
 /// A key's entry, for who makes keys.
 pub(crate) fn entry(name: &str, may_act: bool, key: &str) -> String {
-    let digest: String = Sha256::digest(key.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = hex(&Sha256::digest(key.as_bytes()));
     format!("{name}={}:{digest}", if may_act { "operator" } else { "reader" })
 }
 

@@ -14,6 +14,7 @@ use super::{
     extract::read_place,
     query, render,
     shards::{user, without},
+    words::segment,
 };
 use crate::{commands::paging::cursor, lists, over_shards::each_alone};
 
@@ -100,7 +101,7 @@ pub(super) async fn ask(visitor: Visitor, Path((id, change)): Path<(String, Stri
     };
     Ok(Confirm {
         sentences: vec![sentence.to_owned()],
-        action: format!("/console/apps/{id}/{change}"),
+        action: format!("/console/apps/{}/{change}", segment(&id)),
         subject: id,
         button,
         back: "/console/apps".to_owned(),

@@ -8,6 +8,8 @@ use axum::{
 };
 use sha2::{Digest, Sha256};
 
+use crate::hex::hex;
+
 /// The scripts of live pages, as one file, so that the extension is known before htmx looks at the page: htmx itself
 /// and an extension of it as they were published, and ours.
 const SCRIPTS: [&str; 3] = [
@@ -32,8 +34,7 @@ static ASSETS: LazyLock<[Asset; 3]> = LazyLock::new(|| {
 });
 
 fn asset(name: &'static str, ending: &str, kind: &'static str, text: String) -> Asset {
-    let digest = Sha256::digest(text.as_bytes());
-    let digest: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let digest = hex(&Sha256::digest(text.as_bytes())[..8]);
     Asset { name, kind, address: format!("/console/assets/{name}.{digest}.{ending}"), text }
 }
 
@@ -60,8 +61,7 @@ mod tests {
         let said: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
         assert_eq!(said.len(), 2);
         for text in SCRIPTS.iter().take(2) {
-            let digest: String =
-                Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+            let digest = hex(&Sha256::digest(text.as_bytes()));
             assert!(
                 said.iter().any(|line| line.contains(&digest)),
                 "a file differs from its sum in README.md"

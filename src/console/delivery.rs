@@ -3,8 +3,8 @@
 use askama::Template;
 use axum::response::Redirect;
 use job::Timestamp;
-use operations::{ActionFilter, DeliveryLine, Operations, delivery_subject};
-use outbox::Redelivery;
+use operations::{ActionFilter, Operations, delivery_subject};
+use outbox::{DeliveryView, Redelivery};
 use records::UserId;
 
 use super::{
@@ -67,9 +67,9 @@ pub(super) async fn page(operations: &Operations, frame: Frame, which: Which) ->
     })
 }
 
-async fn find(operations: &Operations, which: &Which) -> Result<DeliveryLine, Fault> {
-    let found =
-        operations.delivery_line(&UserId::new(&*which.user), &which.endpoint, &which.delivery).await?;
+async fn find(operations: &Operations, which: &Which) -> Result<DeliveryView, Fault> {
+    let user = UserId::new(&*which.user);
+    let found = operations.outbox().delivery(&user, &which.endpoint, &which.delivery).await?;
     found.ok_or_else(|| Fault::Missing(format!("There is no delivery {} to this endpoint.", which.delivery)))
 }
 
@@ -83,7 +83,7 @@ fn way(here: &str) -> Vec<(&'static str, &'static str, bool)> {
 }
 
 /// What is to be expected of it.
-fn sentence(line: &DeliveryLine) -> String {
+fn sentence(line: &DeliveryView) -> String {
     let tries = match line.tries {
         0 => "It has not been tried in this round".to_owned(),
         1 => "It was tried once".to_owned(),
@@ -100,7 +100,7 @@ fn sentence(line: &DeliveryLine) -> String {
     format!("{tries}, and {then}.")
 }
 
-fn facts(line: &DeliveryLine) -> Vec<(&'static str, String)> {
+fn facts(line: &DeliveryView) -> Vec<(&'static str, String)> {
     let or = |text: Option<String>, none: &str| text.unwrap_or_else(|| none.to_owned());
     vec![
         ("Event", line.event.clone()),
@@ -126,7 +126,7 @@ fn error(code: &str) -> &'static str {
     }
 }
 
-fn moments(line: &DeliveryLine, now: Timestamp) -> Vec<(&'static str, Moment)> {
+fn moments(line: &DeliveryView, now: Timestamp) -> Vec<(&'static str, Moment)> {
     let at = |name, at: Option<Timestamp>| at.map(|at| (name, Moment::new(at, now)));
     let all = [
         at("Happened", Some(line.occurred_at)),

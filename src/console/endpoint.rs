@@ -1,8 +1,10 @@
 //! One endpoint: its health, its deliveries, and what operators did about it.
 
 use askama::Template;
+use db::After;
 use job::Timestamp;
-use operations::{ActionFilter, DeliveryFilter, DeliveryLine, Operations};
+use operations::{ActionFilter, Operations};
+use outbox::{DeliveryPage, DeliveryView};
 use records::UserId;
 
 use super::{
@@ -32,7 +34,7 @@ pub(super) struct Page {
 }
 
 struct Row {
-    line: DeliveryLine,
+    line: DeliveryView,
     query: String,
     words: &'static str,
     answer: String,
@@ -50,19 +52,19 @@ pub(super) async fn show(visitor: Visitor, console: Console, Query(which): Query
 live_page!(Page);
 
 pub(super) async fn page(operations: &Operations, frame: Frame, which: Which) -> Result<Page, Fault> {
-    if !which.status.is_empty() && !STATUSES.contains(&which.status.as_str()) {
+    let status = STATUSES.into_iter().find(|status| *status == which.status);
+    if status.is_none() && !which.status.is_empty() {
         return Err(Fault::Unreadable("The field \"status\" must be one of a delivery's five.".to_owned()));
     }
     let now = operations.db().now().await?;
     let user = UserId::new(&*which.user);
     let view = operations.endpoint_views(Some(&user), Some(&which.endpoint), 1).await?.pop();
     let view = view.ok_or_else(|| missing(&which.endpoint))?;
-    let before = read_place(&which.before)?;
-    let status = (!which.status.is_empty()).then(|| which.status.clone());
-    let filter = DeliveryFilter { status, before, limit: PAGE + 1 };
-    let mut lines = operations.endpoint_deliveries(&user, &which.endpoint, &filter).await?;
+    let after = read_place(&which.before)?.map(|(created_at, id)| After { created_at, position: 0, id });
+    let asked = DeliveryPage { status, after, ..DeliveryPage::first(PAGE + 1) };
+    let mut lines = operations.outbox().deliveries(&user, &which.endpoint, &asked).await?;
     let next = cut(&mut lines, PAGE).map(|last| {
-        let before = cursor(last.created_at, &last.delivery_id);
+        let before = cursor(last.created_at, &last.id);
         Which { before, ..which.clone() }.query()
     });
     let about = Some((user, which.endpoint.clone()));
@@ -78,8 +80,8 @@ pub(super) async fn page(operations: &Operations, frame: Frame, which: Which) ->
     })
 }
 
-fn row(line: DeliveryLine, which: &Which, now: Timestamp) -> Row {
-    let named = [("user", &*which.user), ("endpoint", &*which.endpoint), ("delivery", &*line.delivery_id)];
+fn row(line: DeliveryView, which: &Which, now: Timestamp) -> Row {
+    let named = [("user", &*which.user), ("endpoint", &*which.endpoint), ("delivery", &*line.id)];
     Row {
         query: query(&named),
         words: if line.parked { "waits for its endpoint" } else { words(&line.status) },

@@ -15,7 +15,7 @@ use crate::process::chance;
 /// The entry of the menu that a path belongs to.
 fn menu(path: &str) -> &'static str {
     let part = path.split('/').nth(2).unwrap_or_default();
-    let known = ["jobs", "replays", "webhooks", "apps", "audit"];
+    let known = ["jobs", "replays", "webhooks", "apps", "sessions", "audit", "help"];
     known.into_iter().find(|name| *name == part).unwrap_or_default()
 }
 

@@ -16,6 +16,7 @@ use super::{
     error::{Fault, Shown},
     page::{Frame, render},
 };
+use crate::hex::hex;
 
 /// For so long a part is shown to others as it was read.
 const FRESH: Duration = Duration::from_secs(1);
@@ -89,9 +90,7 @@ impl Parts {
 
 /// The part, or that it is what the window shows already.
 fn answer(part: &str, shown: Option<&str>) -> Response {
-    let digest = Sha256::digest(part.as_bytes());
-    let digest: String = digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
-    let digest = format!("\"{digest}\"");
+    let digest = format!("\"{}\"", hex(&Sha256::digest(part.as_bytes())[..12]));
     match shown == Some(digest.as_str()) {
         true => StatusCode::NOT_MODIFIED.into_response(),
         false => ([(header::ETAG, digest)], Html(part.to_owned())).into_response(),

@@ -13,8 +13,8 @@ use super::{
     words::Sentence,
 };
 use crate::{
-    commands::jobs::order_id,
     over_shards::{each, each_alone},
+    process::new_id,
 };
 
 /// Waiting jobs that one form makes due; what is left is found by the next.
@@ -95,7 +95,7 @@ async fn run_now_in(
     if found.is_empty() {
         return Ok(Done::default());
     }
-    let begun = shard.begin_order(order_id(), OrderOfMany::RunNow, (words, found.len() as u64), action);
+    let begun = shard.begin_order(new_id(), OrderOfMany::RunNow, (words, found.len() as u64), action);
     let mut given = shard.db().in_time(begun).await?;
     let (mut failed, mut ended_by) = (Vec::new(), None);
     for job in found {

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use axum::response::{IntoResponse, Redirect};
 use operations::{Operations, ReplayOrder, ReplayPreview};
-use rand::RngExt;
 use uuid::Uuid;
 
 use super::{
@@ -17,7 +16,7 @@ use super::{
 use crate::{
     commands::replays::preflight,
     over_shards::{each, each_alone},
-    process::chance,
+    process::new_id,
 };
 
 /// Jobs a minute and unfinished at once, unless the operator says otherwise.
@@ -40,8 +39,7 @@ pub(super) async fn ask(visitor: Visitor, console: Console, Query(form): Query<F
         return Ok(nothing(frame, "No unsettled dead letter is found.", reached.without(&looks.away)));
     }
     // The form carries the operation's name: sent twice, it begins once.
-    let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid();
-    let mut hidden = vec![("id", id.to_string())];
+    let mut hidden = vec![("id", new_id().to_string())];
     hidden.extend(form.pairs().into_iter().map(|(name, value)| (name, value.to_owned())));
     let kept = match preview.recorded_stages {
         0 => "No stage has recorded anything: all of them are run and paid for.".to_owned(),
@@ -84,13 +82,9 @@ fn several(number: i64, one: &str, many: &str) -> String {
 
 fn counts(preview: &ReplayPreview) -> Vec<(String, String)> {
     let codes = preview.codes.iter().map(|(code, jobs)| (count(*jobs), code.clone()));
-    let others = [
-        (preview.superseded, "will be refused: a newer revision exists"),
-        (preview.conversation_gone, "will be refused: the conversation was deleted"),
-        (preview.parked, "will be parked until their users bring keys"),
-    ];
-    let others = others.into_iter().filter(|(jobs, _)| *jobs > 0);
-    codes.chain(others.map(|(jobs, what)| (count(jobs), what.to_owned()))).collect()
+    let parked = Some(preview.parked).filter(|jobs| *jobs > 0);
+    let parked = parked.map(|jobs| (count(jobs), "will be parked until their users bring keys".to_owned()));
+    codes.chain(parked).collect()
 }
 
 /// How many are in which of several shards.

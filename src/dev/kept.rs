@@ -14,7 +14,7 @@ use records::UserId;
 use secrecy::SecretString;
 use sha2::{Digest, Sha256};
 
-use crate::{commands::keys, process::chance};
+use crate::{commands::keys, hex::hex, process::chance};
 
 /// 32 unguessable bytes, from which both keys of `dev` are made, in a file that only this user reads.
 pub(super) struct Kept {
@@ -77,10 +77,6 @@ fn write(file: &Path, seed: &[u8; 32]) -> io::Result<()> {
         fs::create_dir_all(folder)?;
     }
     OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(file)?.write_all(seed)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -111,6 +111,21 @@ for (const [theme, width] of [["light", "phone"], ["dark", "phone"], ["light", "
   });
 }
 
+test("a user who may store no more is told so, and keeps the key", async () => {
+  const { context, page } = await window(browser, { width: "phone" });
+  await page.routeWebSocket(/\/v4\/web\/listen/, (route) => {
+    route.onMessage(() => {
+      route.send(JSON.stringify({ type: "auth_response", success: true }));
+      route.close({ code: 1008, reason: "over_budget" });
+    });
+  });
+  await come(page, service.key);
+  await page.getByRole("button", { name: "Type instead" }).click();
+  await page.getByText("You have used up what you may store").waitFor();
+  assert.equal(await page.evaluate(() => sessionStorage.getItem("key")), service.key);
+  await context.close();
+});
+
 test("a service that accepts and closes at once is asked less and less often", async () => {
   const { context, page } = await window(browser, { width: "phone" });
   const asked = [];

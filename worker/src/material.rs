@@ -36,17 +36,20 @@ pub(crate) fn material(input: RunInput, photos: Vec<Photo>) -> Material {
     }
 }
 
-/// Lines in which people whom the user knows go by their names (DECISIONS §3, "speaker").
+/// The lines of a transcript. Speakers go by the names that the developer interface shows (DECISIONS §3, "speaker").
 fn named_lines(segments: &[Segment], user_name: Option<&str>, people: Vec<(String, String)>) -> Vec<Line> {
     let people: HashMap<String, String> = people.into_iter().collect();
-    let mut lines = Talk::lines_of_segments(segments, user_name);
-    for (line, segment) in lines.iter_mut().zip(segments) {
-        let known = segment.person_id.as_ref().and_then(|person| people.get(person));
-        if let (Some(name), false) = (known, segment.is_user) {
-            line.speaker = Some(name.clone());
-        }
-    }
-    lines
+    let name = |segment: &Segment| match segment.person_id.as_ref().and_then(|person| people.get(person)) {
+        _ if segment.is_user => user_name.unwrap_or("User").to_owned(),
+        Some(name) => name.clone(),
+        None => segment.speaker_id.map_or_else(|| "Speaker".to_owned(), |number| format!("Speaker {number}")),
+    };
+    let line = |segment: &Segment| Line {
+        speaker: Some(name(segment)),
+        is_user: segment.is_user,
+        text: segment.text.clone(),
+    };
+    segments.iter().map(line).collect()
 }
 
 /// The engine's comparisons as the ledger asks for them.

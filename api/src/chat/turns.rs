@@ -163,13 +163,10 @@ impl Work {
     /// The thread before this message, oldest first. Where it cannot be read, the turn does without.
     async fn history(&self) -> Vec<Past> {
         let question = Some(self.new.question_id.as_str());
-        let newest = match self
-            .state
-            .ledger
-            .store()
-            .chat_messages(&self.user, &self.thread, question, HISTORY)
-            .await
-        {
+        let ledger = &self.state.ledger;
+        let read = ledger.store().chat_messages(&self.user, &self.thread, question, HISTORY);
+        // Nobody waits for a turn's own reads, as for a request's: without a bound a dead connection keeps the user's place.
+        let newest = match ledger.db().in_time(read).await {
             Ok(newest) => newest,
             Err(error) => {
                 tracing::warn!(%error, "a turn goes on without its history");

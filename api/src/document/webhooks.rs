@@ -8,7 +8,7 @@ use crate::shapes::{ActionItem, Conversation, Memory, TestEventData, ThinCreated
 
 /// One entry per event, and the test.
 pub(super) fn webhooks(generator: &mut SchemaGenerator) -> Value {
-    let events = EventKind::ALL.into_iter().map(|event| (event.as_str().to_owned(), post(event, generator)));
+    let events = EventKind::ALL.iter().map(|event| (event.as_str().to_owned(), post(*event, generator)));
     let mut webhooks: Map<_, _> = events.collect();
     webhooks.insert("webhook.test".to_owned(), test(generator));
     webhooks.into()

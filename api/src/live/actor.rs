@@ -258,7 +258,8 @@ impl Actor {
                 operation => {
                     let operator = Arc::clone(&self.operator);
                     let usage = self.ear.as_ref().and_then(|ear| self.taken.due(&operation, ear));
-                    *work = Some(Box::pin(operator.carry(self.current.clone(), operation, usage)));
+                    let (current, is_ending) = (self.current.clone(), self.ending.is_some());
+                    *work = Some(Box::pin(operator.carry(current, operation, usage, is_ending)));
                 }
             }
         }
@@ -278,6 +279,9 @@ impl Actor {
         if outcome.admitted {
             self.state.metrics.admissions.with_label_values(&["live"]).inc();
             self.next_parked = Instant::now();
+        }
+        if outcome.superseded {
+            self.leave(CloseCode::Superseded);
         }
         self.on(outcome.event)
     }
@@ -373,6 +377,7 @@ impl Actor {
         let now = Instant::now();
         if now >= self.next_ping {
             self.next_ping = now + PING;
+            self.pictures.forget_stalled(now.into_std());
             if self.outbox.len() < BUSY {
                 self.send(&ServerFrame::Ping);
             }

@@ -49,11 +49,13 @@ pub(super) struct Outcome {
     pub(super) opened: Option<(Current, bool)>,
     /// A job was made.
     pub(super) admitted: bool,
+    /// Another socket has taken the conversation over. What was heard before is stored all the same.
+    pub(super) superseded: bool,
 }
 
 impl From<Event> for Outcome {
     fn from(event: Event) -> Self {
-        Self { event, opened: None, admitted: false }
+        Self { event, opened: None, admitted: false, superseded: false }
     }
 }
 
@@ -75,6 +77,7 @@ impl Operator {
         current: Option<Current>,
         action: Action,
         usage: Option<LiveUsage>,
+        is_ending: bool,
     ) -> Outcome {
         if let (Some(usage), Some(current)) = (usage, &current) {
             self.note(current, &usage).await;
@@ -82,7 +85,7 @@ impl Operator {
         let operator = Arc::clone(&self);
         let done = patiently(move || {
             let (operator, current, action) = (Arc::clone(&operator), current.clone(), action.clone());
-            async move { operator.once(current, action).await }
+            async move { operator.once(current, action, is_ending).await }
         });
         done.await.unwrap_or_else(|| Event::GaveUp.into())
     }
@@ -94,9 +97,14 @@ impl Operator {
         }
     }
 
-    async fn once(&self, current: Option<Current>, action: Action) -> Result<Outcome, Error> {
+    async fn once(
+        &self,
+        current: Option<Current>,
+        action: Action,
+        is_ending: bool,
+    ) -> Result<Outcome, Error> {
         let current = match (action, current) {
-            (Action::Open, _) => return self.open().await,
+            (Action::Open, _) => return self.open(is_ending).await,
             (action, Some(current)) => (action, current),
             (_, None) => return Ok(Event::GaveUp.into()),
         };
@@ -110,6 +118,9 @@ impl Operator {
                 let segments: Vec<Segment> = segments.iter().map(segment).collect();
                 match ledger.store().append_live(user, &id, epoch, &segments, began_ago, ids).await? {
                     Ok(Appended::Stored(numbers)) => Event::Appended(numbers).into(),
+                    Ok(Appended::StoredLate(numbers)) => {
+                        Outcome { superseded: true, ..Event::Appended(numbers).into() }
+                    }
                     Ok(Appended::Repeated) => Event::Repeated.into(),
                     Ok(Appended::Full) => Event::Full.into(),
                     Ok(Appended::OverBudget) => Event::OverBudget.into(),
@@ -119,6 +130,7 @@ impl Operator {
             (Action::Renew, Current { id, epoch }) => {
                 match ledger.store().renew_live(user, &id, epoch).await? {
                     Ok(()) => Event::Renewed.into(),
+                    Err(LiveLost::Superseded) => Outcome { superseded: true, ..Event::Renewed.into() },
                     Err(lost) => lost.into(),
                 }
             }
@@ -137,10 +149,12 @@ impl Operator {
         })
     }
 
-    async fn open(&self) -> Result<Outcome, Error> {
+    /// A session that is ending resumes none: its client may have another socket by now, which would be closed.
+    async fn open(&self, is_ending: bool) -> Result<Outcome, Error> {
         let fresh_id = ConversationId::new(self.ids.fresh().to_string());
-        let opened =
-            self.ledger.store().open_live(&self.user, &NewLive { fresh_id, ..self.opens.clone() }).await?;
+        let wanted_id = if is_ending { Some(fresh_id.clone()) } else { self.opens.wanted_id.clone() };
+        let new = NewLive { fresh_id, wanted_id, ..self.opens.clone() };
+        let opened = self.ledger.store().open_live(&self.user, &new).await?;
         Ok(match opened {
             Some(live) => {
                 let conversation = Conversation {

@@ -52,6 +52,11 @@ impl Pictures {
         Self { under_way: Vec::new(), budget: Arc::clone(budget), user: user.clone() }
     }
 
+    /// Gives the memory of pictures back whose parts do not come any more.
+    pub(super) fn forget_stalled(&mut self, now: Instant) {
+        self.under_way.retain(|picture| now.saturating_duration_since(picture.since) < PATIENCE);
+    }
+
     /// Takes a part; the whole picture when it was the last one that was missing.
     ///
     /// # Errors
@@ -62,7 +67,7 @@ impl Pictures {
         data: String,
         now: Instant,
     ) -> Result<Option<Whole>, Unusable> {
-        self.under_way.retain(|picture| now.saturating_duration_since(picture.since) < PATIENCE);
+        self.forget_stalled(now);
         let place = self.under_way.iter().position(|picture| picture.id == id);
         let mut picture = match place {
             Some(place) => self.under_way.remove(place),
@@ -142,8 +147,10 @@ mod tests {
         assert_eq!(part(&mut pictures, 0, 2, &"A".repeat(2_800_000)), Err(Unusable));
         assert_eq!(part(&mut pictures, 0, 2, "aGk="), Ok(None));
         let later = Instant::now() + PATIENCE;
-        assert!(matches!(pictures.take(("q".to_owned(), 0, 2), String::new(), later), Ok(None)));
-        assert_eq!(pictures.under_way.len(), 1);
+        assert!(matches!(pictures.take(("q".to_owned(), 0, 2), "aGk=".to_owned(), later), Ok(None)));
+        assert_eq!((pictures.under_way.len(), pictures.budget.held(&pictures.user)), (1, 4));
+        pictures.forget_stalled(later + PATIENCE);
+        assert_eq!(pictures.budget.held(&pictures.user), 0, "although no other picture comes");
     }
 
     #[test]

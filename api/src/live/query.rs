@@ -61,12 +61,14 @@ pub(crate) fn asks(fields: &mut Fields<'_>, settings: &Settings) -> Option<Asks>
     let device_id = fields.present("client_device_id", Text::label());
     let platform = fields.present("client_platform", Text::label());
     let wanted_id = fields.present("client_conversation_id", Text::label()).and_then(|text| {
-        let id = Uuid::parse_str(&text).ok().map(|id| ConversationId::new(id.to_string()));
-        id.or_else(|| {
-            fields
+        let Ok(id) = Uuid::parse_str(&text) else {
+            return fields
                 .report
-                .at("client_conversation_id", |report| report.rule("client_conversation_id must be a UUID"))
-        })
+                .at("client_conversation_id", |report| report.rule("client_conversation_id must be a UUID"));
+        };
+        // In the letters of the client, which asks for the conversation by them: Apple's are capital.
+        let id = id.to_string();
+        Some(ConversationId::new(if id.eq_ignore_ascii_case(&text) { text } else { id }))
     });
     let stt = Choice::of([("disabled", false), ("enabled", true)]);
     let stt = named("CustomSpeechRecognition", "Whether the client recognizes speech itself.", stt);
@@ -109,6 +111,17 @@ mod tests {
         assert_eq!(asks.source.as_str(), "phone");
         let longest = read(&[("uid", "ann"), ("conversation_timeout", "-1"), ("language", "multi")]).unwrap();
         assert_eq!((longest.silence, longest.language), (14_400, Language::Any));
+    }
+
+    #[test]
+    fn live_conversation_is_found_by_the_id_that_its_client_gave() {
+        let capital = "5A0A7B52-1D1C-4C1E-9D39-1D7A4A4F0001";
+        let (small, braced) = (capital.to_ascii_lowercase(), format!("{{{capital}}}"));
+        let small = small.as_str();
+        for (sent, id) in [(capital, capital), (small, small), (braced.as_str(), small)] {
+            let asks = read(&[("uid", "ann"), ("client_conversation_id", sent)]).unwrap();
+            assert_eq!(asks.wanted_id, Some(ConversationId::new(id)));
+        }
     }
 
     #[test]

@@ -172,7 +172,7 @@ async fn answer_again(
 /// a repeat is then answered from what was made.
 async fn keep(state: &AppState, key: &RequestKey, again: Again, answer: Response) -> Response {
     if matches!(again, Again::Anew(_)) {
-        if let Err(error) = state.ledger.db().mark_answered(key).await {
+        if let Err(error) = state.ledger.db().store_answer(key, None).await {
             tracing::warn!(%error, "a repeat may have to wait for a minute");
         }
         return answer;
@@ -182,7 +182,8 @@ async fn keep(state: &AppState, key: &RequestKey, again: Again, answer: Response
         return Error::Refused(Code::UnreadableBody).into_response();
     };
     if let Some(kept) = without_secrets(&bytes)
-        && let Err(error) = state.ledger.db().store_answer(key, parts.status.as_u16(), &kept).await
+        && let Err(error) =
+            state.ledger.db().store_answer(key, Some((parts.status.as_u16(), kept.as_str()))).await
     {
         tracing::warn!(%error, "an answer was not kept for repeats");
     }

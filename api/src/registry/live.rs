@@ -44,8 +44,15 @@ struct Seats {
     taken: usize,
     /// Of these, the places of sockets whose user is not known yet.
     unknown: usize,
-    of_user: HashMap<UserId, usize>,
+    of_user: HashMap<UserId, UsersSessions>,
     owners: HashMap<(UserId, ConversationId), Owner>,
+}
+
+#[derive(Default)]
+struct UsersSessions {
+    open: usize,
+    /// Their client has left.
+    lingering: usize,
 }
 
 struct Owner {
@@ -60,6 +67,7 @@ pub(crate) struct Seat {
     user: Option<UserId>,
     /// Its user is not known yet.
     is_unknown: bool,
+    is_lingering: bool,
     owned: Option<ConversationId>,
     _awaited: TaskTrackerToken,
 }
@@ -106,6 +114,7 @@ impl Live {
             session: self.0.numbers.fetch_add(1, Ordering::Relaxed),
             user: None,
             is_unknown,
+            is_lingering: false,
             owned: None,
             _awaited: self.0.tracker.token(),
         })
@@ -122,13 +131,28 @@ impl Seat {
     pub(crate) fn sit(&mut self, user: &UserId, most: usize) -> bool {
         let mut seats = self.live.0.seats.lock();
         let of_user = seats.of_user.entry(user.clone()).or_default();
-        if *of_user >= most {
+        if of_user.open >= most {
             return false;
         }
-        *of_user += 1;
+        of_user.open += 1;
         seats.unknown -= usize::from(std::mem::take(&mut self.is_unknown));
         self.user = Some(user.clone());
         true
+    }
+
+    /// Its client has left, and what was said is still recognized and stored: it keeps no other session of its user out, unless
+    /// `most` of them do so already.
+    pub(crate) fn linger(&mut self, most: usize) {
+        let mut seats = self.live.0.seats.lock();
+        if let Some(user) = &self.user
+            && let Some(of_user) = seats.of_user.get_mut(user)
+            && !self.is_lingering
+            && of_user.lingering < most
+        {
+            of_user.open = of_user.open.saturating_sub(1);
+            of_user.lingering += 1;
+            self.is_lingering = true;
+        }
     }
 
     /// Cancelled when the process stops.
@@ -171,8 +195,9 @@ impl Drop for Seat {
         if let Some(user) = self.user.take()
             && let Some(of_user) = seats.of_user.get_mut(&user)
         {
-            *of_user = of_user.saturating_sub(1);
-            if *of_user == 0 {
+            let its = if self.is_lingering { &mut of_user.lingering } else { &mut of_user.open };
+            *its = its.saturating_sub(1);
+            if of_user.open + of_user.lingering == 0 {
                 seats.of_user.remove(&user);
             }
         }
@@ -195,6 +220,20 @@ mod tests {
         assert!(!seats[2].sit(&ann, 1));
         seats.clear();
         assert!(live.enter(3).unwrap().sit(&ann, 1));
+    }
+
+    #[test]
+    fn sessions_whose_client_left_keep_a_few_places_of_their_user() {
+        let (live, ann) = (Live::default(), UserId::new("ann"));
+        let mut seats: Vec<Seat> = (0..5).map(|_| live.enter(9).unwrap()).collect();
+        assert!(seats[0].sit(&ann, 2) && seats[1].sit(&ann, 2) && !seats[2].sit(&ann, 2));
+        (0..2).for_each(|_| seats[0].linger(2));
+        assert!(seats[2].sit(&ann, 2) && !seats[3].sit(&ann, 2), "one has left, once");
+        seats[1].linger(2);
+        seats[2].linger(2);
+        assert!(seats[3].sit(&ann, 2) && !seats[4].sit(&ann, 2), "a third that is left keeps its place");
+        seats.clear();
+        assert!(live.0.seats.lock().of_user.is_empty());
     }
 
     #[test]

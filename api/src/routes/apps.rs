@@ -6,9 +6,8 @@ use axum::{
     http::{HeaderMap, Uri},
     response::Response,
 };
-use base64::{Engine, engine::general_purpose::STANDARD};
 use records::UserId;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use store::{
     App, AppFields, AppFilter, AppVisibility, InstallRefusal, McpToken, NewApp, Stored, TooManyApps,
@@ -20,7 +19,7 @@ use super::{
     app_manifest::{Saved, fetch},
     links,
     path::Ids,
-    tagged,
+    tagged, webhooks,
 };
 use crate::{
     AppsMode, Error, Reply, Scope,
@@ -193,7 +192,7 @@ async fn create(state: AppState, caller: Caller, body: Body) -> Reply<shapes::Cr
         McpToken::Keep | McpToken::Remove => None,
     };
     let manifest = fetch(&state, &caller.user, &fields, token.as_ref(), Saved::Body).await?;
-    let secret = SecretString::from(format!("whsec_{}", STANDARD.encode(state.ids.secret())));
+    let secret = webhooks::new_secret(&state);
     let new = NewApp { id: state.ids.fresh().to_string(), fields, manifest, secret };
     let made = state.ledger.store().create_app(&caller.user, &new).await?;
     let made = made.map_err(|TooManyApps| Error::Refused(Code::TooManyApps))?;

@@ -54,8 +54,9 @@ pub(super) fn example() -> Value {
 /// The answer to a repeat: the conversation as it is now.
 async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value, Error> {
     let id = ConversationId::new(answer::only(&ids)?);
-    let view = state.ledger.store().conversation(&user, &id, true).await?.ok_or(Error::NotFound(KIND))?;
-    let count = view.segments.map_or(0, |segments| segments.len() as i64);
+    let store = state.ledger.store();
+    let view = store.conversation(&user, &id, false).await?.ok_or(Error::NotFound(KIND))?;
+    let count = store.segment_count(&user, &id).await?;
     Ok(json!(shapes::appended(&id, view.conversation.status, count)))
 }
 

@@ -209,8 +209,8 @@ async fn refuse_of_app(state: &AppState, caller: &Caller, id: &str) -> Result<()
 }
 
 fn events() -> ListOf<Named<Choice<&'static str, EventKind>>> {
-    let known =
-        words::WebhookEvent::in_request(Choice::of(EventKind::ALL.map(|event| (event.as_str(), event))));
+    let all = EventKind::ALL.iter().map(|event| (event.as_str(), *event));
+    let known = words::WebhookEvent::in_request(Choice::of(all));
     ListOf { item: known, min: 1, max: EventKind::ALL.len() }
 }
 

@@ -5,7 +5,8 @@ use serde_json::json;
 
 use super::moment;
 
-/// How much of a message a push holds: a push service takes 4 KiB, encrypted.
+/// How much of a message a push holds, as JSON writes it (a control character in six bytes): a push service takes 4 KiB,
+/// encrypted.
 const MAX_TEXT_BYTES: usize = 1_000;
 
 /// The payload of a push: the same for browsers and webhooks, and of a reminder when a due date was set and when it has come.
@@ -23,8 +24,22 @@ pub fn push_body(push: &ClaimedPush) -> Vec<u8> {
             "app_id": app_id,
             "app_name": app_name,
             "target": target,
-            "text": text.get(..text.floor_char_boundary(MAX_TEXT_BYTES)).unwrap_or_default(),
+            "text": beginning(text),
         }),
     };
     body.to_string().into_bytes()
+}
+
+/// What fits of a text.
+fn beginning(text: &str) -> String {
+    let mut left = MAX_TEXT_BYTES;
+    let fits = |character: &char| {
+        let written = match character {
+            '"' | '\\' | '\u{8}' | '\t' | '\n' | '\u{c}' | '\r' => 2,
+            '\0'..'\u{20}' => 6,
+            _ => character.len_utf8(),
+        };
+        left.checked_sub(written).inspect(|rest| left = *rest).is_some()
+    };
+    text.chars().take_while(fits).collect()
 }

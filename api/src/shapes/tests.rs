@@ -275,9 +275,8 @@ fn fact() -> records::Memory {
     }
 }
 
-#[test]
-fn push_names_the_due_item_and_time() {
-    let push = outbox::ClaimedPush {
+fn push_of(pushed: outbox::Pushed) -> outbox::ClaimedPush {
+    outbox::ClaimedPush {
         user_id: UserId::new("u"),
         subscription_id: "s".to_owned(),
         delivery_id: "d".to_owned(),
@@ -285,13 +284,34 @@ fn push_names_the_due_item_and_time() {
         try_number: 1,
         kind: outbox::SubscriptionKind::Webhook,
         url: "https://example.org".to_owned(),
-        pushed: outbox::Pushed::Reminder {
-            action_item_id: ActionItemId::new("a"),
-            description: "Call Tom".to_owned(),
-            due_at: noon(),
-        },
+        pushed,
         now: noon(),
-    };
+    }
+}
+
+#[test]
+fn push_of_a_message_fits_whatever_its_characters_are() {
+    for (character, shown) in [("a", 1_000), ("é", 500), ("\n", 500), ("\u{1}", 166), ("\u{1F600}", 250)] {
+        let body = push_body(&push_of(outbox::Pushed::Message {
+            message_id: "m".to_owned(),
+            app_id: None,
+            app_name: "Coach".to_owned(),
+            target: "app".to_owned(),
+            text: character.repeat(8_000),
+        }));
+        assert!(body.len() < 1_200, "{character:?}: {}", body.len());
+        let sent: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(sent["text"], character.repeat(shown));
+    }
+}
+
+#[test]
+fn push_names_the_due_item_and_time() {
+    let push = push_of(outbox::Pushed::Reminder {
+        action_item_id: ActionItemId::new("a"),
+        description: "Call Tom".to_owned(),
+        due_at: noon(),
+    });
     let sent: Value = serde_json::from_slice(&push_body(&push)).unwrap();
     let expected = json!({
         "type": "action_item_reminder", "action_item_id": "a", "description": "Call Tom",

@@ -63,7 +63,7 @@ words! {
     JobStatus, "The status of a job.", ["queued", "leased", "completed", "dead_letter", "blocked_byok"];
     JobOutcome, "How a completed job ended.", ["kept", "discarded", "withdrawn"];
     Scope, "What a key may do.", Scopes::ALL.iter().map(|scope| scope.as_str());
-    WebhookEvent, "An event that an endpoint can subscribe to.", EventKind::ALL.map(EventKind::as_str);
+    WebhookEvent, "An event that an endpoint can subscribe to.", EventKind::ALL.iter().map(|event| event.as_str());
     WebhookFormat, "The whole conversation, ids and status, or (of an installed app's) the conversation without an envelope.",
         ["full", "thin", "bare"];
     DisabledReason, "Why an endpoint is disabled: by its owner, it answered 410, or five days of nothing but failures.",

@@ -135,6 +135,19 @@ async fn deleted_records_are_erased_from_stored_idempotent_answers() {
 }
 
 #[tokio::test]
+async fn idempotent_repeat_shows_that_the_key_was_revoked() {
+    let bench = Bench::new().await;
+    let (path, body) = ("/v1/dev/keys", json!({ "name": "laptop" }));
+    let first = with_key(&bench, &bench.key, path, &body).await;
+    assert_eq!((first.status.as_u16(), &first.body["revoked_at"]), (200, &Value::Null));
+    let place = format!("{path}/{}", first.body["id"].as_str().unwrap());
+    assert_eq!(bench.ask(&bench.key, Method::DELETE, &place, None).await.status, 204);
+    let again = with_key(&bench, &bench.key, path, &body).await;
+    assert_eq!((again.status.as_u16(), &again.body["id"]), (200, &first.body["id"]));
+    assert!(again.body["revoked_at"].is_string(), "{again:?}");
+}
+
+#[tokio::test]
 async fn idempotent_repeat_during_the_first_is_409_and_another_body_422() {
     let bench = Bench::new().await;
     let path = format!("{P}/goals");

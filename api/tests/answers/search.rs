@@ -201,6 +201,22 @@ async fn search_reindexes_a_changed_title() {
 }
 
 #[tokio::test]
+async fn search_keeps_no_passages_of_what_is_discarded() {
+    let bench = Bench::new().await;
+    let id = conversation(&bench, &["The zebra crossed."]).await;
+    let path = format!("{P}/conversations/{id}");
+    let found = [(false, vec![id]), (true, Vec::new())];
+    for (discarded, expected) in [&found[0], &found[1], &found[0]] {
+        let change = Some(json!({ "discarded": discarded }));
+        assert_eq!(bench.ask(&bench.key, Method::PATCH, &path, change).await.status, StatusCode::OK);
+        assert_eq!(bench.ledger.store().index_conversations(10).await.unwrap(), 1);
+        assert_eq!(ids(&bench, "q=zebra").await, *expected);
+        let kept = format!("assert {discarded} = not exists (select from search_entries)");
+        bench.run(&format!("do $$ begin {kept}; end $$")).await;
+    }
+}
+
+#[tokio::test]
 async fn search_query_is_bounded_and_unusual_queries_are_answered() {
     let bench = Bench::new().await;
     for query in ["", "q=", "q=%20", "q=x&limit=0", "q=x&limit=101", "q=x&kinds=goal"] {

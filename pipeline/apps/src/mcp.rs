@@ -76,7 +76,8 @@ fn answer_in(message: Value) -> Option<Response> {
     if message.get("id")? != &json!(1) {
         return None;
     }
-    if let Some(error) = message.get("error") {
+    // Some servers write `null` beside a result.
+    if let Some(error) = message.get("error").filter(|error| !error.is_null()) {
         return Some(Response::Refused(fit(error
             .get("message")
             .and_then(Value::as_str)
@@ -163,7 +164,10 @@ mod tests {
         let stream = format!(
             ": ping\n\nevent: message\ndata: {progress}\n\ndata: {asked}\r\n\r\nid: 7\nevent: message\ndata: {result}\n\n"
         );
-        for body in [result.clone(), format!("[{progress}, {result}]"), stream, format!("data:{result}")] {
+        let beside_null = result.replace("\"id\":1", "\"id\":1,\"error\":null");
+        assert_ne!(beside_null, result);
+        let list = format!("[{progress}, {result}]");
+        for body in [result.clone(), list, stream, format!("data:{result}"), beside_null] {
             assert_eq!(read(&body), Answered::Result("Sunny".to_owned()), "{body}");
         }
     }

@@ -55,29 +55,17 @@ impl Db {
         known(&mut connection, key).await
     }
 
-    /// Keeps the answer to a request whose name was noted; of any other nothing is kept, nor when what it made was deleted
-    /// meanwhile.
-    pub async fn store_answer(&self, key: &RequestKey, status: u16, answer: &str) -> Result<(), Error> {
+    /// Notes that a request whose name was noted was answered, and keeps the answer, a status and a body: of any other nothing
+    /// is kept, nor when what it made was deleted meanwhile. `None`: the answer is not kept, because it holds a whole
+    /// transcript, and from now on a repeat finds [`Repeat::Made`].
+    pub async fn store_answer(&self, key: &RequestKey, answer: Option<(u16, &str)>) -> Result<(), Error> {
         sqlx::query(include_str!("../sql/idempotency/store_answer.sql"))
             .bind(key.user.as_str())
             .bind(&key.route)
             .bind(&key.key)
             .bind(key.fingerprint.as_slice())
-            .bind(i16::try_from(status).unwrap_or(i16::MAX))
-            .bind(answer)
-            .execute(&self.pool)
-            .await?;
-        Ok(())
-    }
-
-    /// Notes that a request was answered whose answer is not kept, because it holds a whole transcript: from now on a repeat
-    /// finds [`Repeat::Made`].
-    pub async fn mark_answered(&self, key: &RequestKey) -> Result<(), Error> {
-        sqlx::query(include_str!("../sql/idempotency/mark_answered.sql"))
-            .bind(key.user.as_str())
-            .bind(&key.route)
-            .bind(&key.key)
-            .bind(key.fingerprint.as_slice())
+            .bind(answer.map(|(status, _)| i16::try_from(status).unwrap_or(i16::MAX)))
+            .bind(answer.map(|(_, body)| body))
             .execute(&self.pool)
             .await?;
         Ok(())
@@ -103,7 +91,7 @@ impl Db {
         Ok((transaction, now))
     }
 
-    /// Deletes something of a user's, by the statement that takes the user and its id, and forgets what was answered of it.
+    /// Deletes or revokes something of a user's, by the statement that takes the user and its id, and forgets what was answered of it.
     /// `false`: there is no such thing.
     pub async fn delete_of_user(
         &self,

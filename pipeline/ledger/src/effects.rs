@@ -237,12 +237,7 @@ pub(crate) async fn count_totals(
         to.into_iter().for_each(|status| *totals.entry(status).or_default() += 1);
     }
     for (status, change) in totals.into_iter().filter(|(_, change)| *change != 0) {
-        sqlx::query(include_str!("../sql/jobs/add_to_total.sql"))
-            .bind(status)
-            .bind(changes[0].1.id.as_str())
-            .bind(change)
-            .execute(&mut *connection)
-            .await?;
+        add_to_total(connection, status, changes[0].1.id.as_str(), change).await?;
     }
     Ok(())
 }
@@ -258,13 +253,41 @@ async fn count_dead_letters(connection: &mut PgConnection, before: &Job, after: 
         return Ok(());
     }
     for ((code, settled), change) in from.map(|from| (from, -1_i64)).into_iter().chain(to.map(|to| (to, 1))) {
-        sqlx::query(include_str!("../sql/jobs/add_to_dead_total.sql"))
-            .bind(code)
-            .bind(settled)
-            .bind(after.id.as_str())
-            .bind(change)
-            .execute(&mut *connection)
-            .await?;
+        add_to_dead_total(connection, (code, settled), after.id.as_str(), change).await?;
     }
     Ok(())
+}
+
+/// Changes the total of a status, in the stripe of a job.
+pub async fn add_to_total(
+    connection: &mut PgConnection,
+    status: &str,
+    job: &str,
+    change: i64,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(include_str!("../sql/jobs/add_to_total.sql"))
+        .bind(status)
+        .bind(job)
+        .bind(change)
+        .execute(connection)
+        .await
+        .map(drop)
+}
+
+/// Changes the total of a code's dead letters, settled or not, in the stripe of a job. A transaction that changes several does so
+/// in the order of their codes, and within a code in that of the stripes.
+pub async fn add_to_dead_total(
+    connection: &mut PgConnection,
+    (code, settled): (&str, bool),
+    job: &str,
+    change: i64,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(include_str!("../sql/jobs/add_to_dead_total.sql"))
+        .bind(code)
+        .bind(settled)
+        .bind(job)
+        .bind(change)
+        .execute(connection)
+        .await
+        .map(drop)
 }

@@ -16,4 +16,4 @@ pub use frames::{
 };
 pub use merge::{Utterance, merge};
 pub use pace::Pace;
-pub use session::{Action, Conversation, Event, Leave, Lost, Session, Timing};
+pub use session::{Action, Conversation, Event, Lost, Session, Timing};

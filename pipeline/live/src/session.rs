@@ -55,9 +55,6 @@ pub enum Lost {
     Superseded,
 }
 
-/// Why the session ends.
-pub type Leave = CloseCode;
-
 /// What happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
@@ -103,7 +100,7 @@ pub enum Event {
     /// Time passed: [`Session::deadline`].
     Tick,
     /// The session is to end.
-    Leave(Leave),
+    Leave(CloseCode),
 }
 
 /// What is to be done, in order.
@@ -184,7 +181,7 @@ pub struct Session {
     renewed_at: f64,
     flushing: bool,
     ended_elsewhere: Option<String>,
-    leaving: Option<Leave>,
+    leaving: Option<CloseCode>,
     closed: bool,
 }
 

@@ -3,18 +3,16 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use db::{
-    Error,
-    cursor::{self, Cursor, KeysetPage, cutoff},
-};
-use job::Timestamp;
+use db::{Error, cursor::cutoff};
+use ledger::effects::{add_to_dead_total, add_to_total};
 use sqlx::PgConnection;
 
 use crate::Operations;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// Finished jobs (never an unsettled dead letter: see `prune_dead_letters`).
+    /// Finished jobs. A dead letter is one once it is settled, as the admission of a newer revision and the deletion of its
+    /// conversation settle it.
     pub jobs: u64,
     /// Finished deliveries, of webhooks and of pushes.
     pub deliveries: u64,
@@ -50,40 +48,7 @@ impl Operations {
         (pruned, failed)
     }
 
-    /// Looks at `limit` unsettled dead letters older than `age`, oldest first from `after` on, and removes those
-    /// that a newer revision superseded or whose conversation is gone. The others stay however old they are, so that they
-    /// pile up before all that may go.
-    pub async fn prune_dead_letters(
-        &self,
-        age: Duration,
-        after: Option<&Cursor>,
-        limit: i64,
-    ) -> Result<KeysetPage<u64>, Error> {
-        let age = TimeDelta::from_std(age).unwrap_or(TimeDelta::MAX);
-        let (mut transaction, now) = self.db.begin().await?;
-        let (at, user, id) = cursor::bound(after);
-        let page: Vec<(Timestamp, String, String)> =
-            sqlx::query_as(include_str!("../sql/prune/old_dead_letters.sql"))
-                .bind(cutoff(now, age))
-                .bind(limit)
-                .bind(at)
-                .bind(user)
-                .bind(id)
-                .fetch_all(&mut *transaction)
-                .await?;
-        // Those of the page that no operator will ever look for: each as it was when the page was read.
-        let doomed: Vec<JobRow> = sqlx::query_as(include_str!("../sql/prune/lock_needless.sql"))
-            .bind(page.iter().map(|(at, ..)| *at).collect::<Vec<_>>())
-            .bind(page.iter().map(|(_, user, _)| user.as_str()).collect::<Vec<_>>())
-            .bind(page.iter().map(|(.., id)| id.as_str()).collect::<Vec<_>>())
-            .fetch_all(&mut *transaction)
-            .await?;
-        let found = remove_jobs(&mut transaction, &doomed).await?;
-        transaction.commit().await?;
-        Ok(KeysetPage { found, next: cursor::next_cursor(page.len(), limit, page.into_iter().next_back()) })
-    }
-
-    /// Jobs, with their checkpoints; the stripes of the totals are lowered by what went. A replayed dead letter is not one
+    /// Jobs, with their checkpoints; totals follow. A replayed dead letter is not one
     /// any more.
     async fn prune_jobs(&self, age: TimeDelta, batch: i64) -> Result<u64, Error> {
         let (mut transaction, now) = self.db.begin().await?;
@@ -137,34 +102,21 @@ pub(crate) struct JobRow {
     pub(crate) job_id: String,
 }
 
-/// Removes locked jobs, lowers the totals by them, and says how many there were.
+/// Removes locked jobs, lowers the totals by them, all in the stripe of the first, and says how many there were.
 pub(crate) async fn remove_jobs(
     connection: &mut PgConnection,
     doomed: &[JobRow],
 ) -> Result<u64, sqlx::Error> {
-    if doomed.is_empty() {
-        return Ok(0);
-    }
+    let Some(JobRow { job_id: first, .. }) = doomed.first() else { return Ok(0) };
     let gone: Vec<Gone> = sqlx::query_as(include_str!("../sql/prune/remove_jobs.sql"))
         .bind(doomed.iter().map(|job| job.user_id.as_str()).collect::<Vec<_>>())
         .bind(doomed.iter().map(|job| job.job_id.as_str()).collect::<Vec<_>>())
         .fetch_all(&mut *connection)
         .await?;
     for row in &gone {
-        sqlx::query(include_str!("../sql/prune/lower_total.sql"))
-            .bind(&row.status)
-            .bind(row.stripe)
-            .bind(row.count)
-            .execute(&mut *connection)
-            .await?;
+        add_to_total(connection, &row.status, first, -row.count).await?;
         let Some(code) = &row.dead_code else { continue };
-        sqlx::query(include_str!("../sql/prune/lower_dead_total.sql"))
-            .bind(code)
-            .bind(row.settled)
-            .bind(row.stripe)
-            .bind(row.count)
-            .execute(&mut *connection)
-            .await?;
+        add_to_dead_total(connection, (code, row.settled), first, -row.count).await?;
     }
     Ok(gone.iter().map(|row| row.count.unsigned_abs()).sum())
 }
@@ -173,7 +125,6 @@ pub(crate) async fn remove_jobs(
 #[derive(sqlx::FromRow)]
 struct Gone {
     status: String,
-    stripe: i16,
     dead_code: Option<String>,
     settled: bool,
     count: i64,

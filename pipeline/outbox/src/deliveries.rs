@@ -95,7 +95,7 @@ pub struct Claims<T> {
     pub given_up: u64,
 }
 
-/// A delivery as its owner sees it.
+/// A delivery as its owner and operators see it: never its body.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct DeliveryView {
     /// The `webhook-id`.
@@ -103,12 +103,21 @@ pub struct DeliveryView {
     pub id: String,
     pub event: String,
     pub conversation_id: Option<String>,
+    pub revision: Option<i64>,
     /// pending, sending, delivered, exhausted or cancelled.
     pub status: String,
+    /// Tries of this round.
     pub tries: i32,
+    /// Claims of all rounds.
+    pub epoch: i64,
     pub last_status: Option<i32>,
     pub last_error: Option<String>,
+    /// The next try; `None` also while it waits for its endpoint to be enabled.
     pub next_at: Option<Timestamp>,
+    /// It waits for its endpoint to be enabled.
+    pub parked: bool,
+    /// What it tells of happened then.
+    pub occurred_at: Timestamp,
     pub created_at: Timestamp,
     pub finished_at: Option<Timestamp>,
     /// The newest tries, oldest first; at most [`TRIES_KEPT`]. A delivery that was older than its column has none of before.

@@ -208,9 +208,9 @@ impl TryFrom<EndpointRow> for Endpoint {
             events: row
                 .events
                 .iter()
-                .map(|event| event.parse().map_err(|()| wrong("events")))
+                .map(|event| EventKind::from_name(event).ok_or_else(|| wrong("events")))
                 .collect::<Result<_, _>>()?,
-            format: row.format.parse().map_err(|()| wrong("format"))?,
+            format: WebhookFormat::from_name(&row.format).ok_or_else(|| wrong("format"))?,
             id: row.endpoint_id,
             url: row.url,
             enabled: row.enabled,

@@ -1,28 +1,10 @@
 //! What a user may use up, and the answer to a request for more.
 
-/// One of the budgets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Budget {
-    /// Conversations created per UTC day.
-    ConversationsPerDay,
-    /// Bytes of what was said.
-    Bytes,
-    /// Jobs that wait or run.
-    WaitingJobs,
-}
+use crate::named;
 
-impl Budget {
-    /// Every budget.
-    pub const ALL: [Self; 3] = [Self::ConversationsPerDay, Self::Bytes, Self::WaitingJobs];
-
-    /// Its name in labels, settings and arguments.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ConversationsPerDay => "conversations-per-day",
-            Self::Bytes => "bytes",
-            Self::WaitingJobs => "waiting-jobs",
-        }
-    }
+named! {
+    /// One of the budgets: conversations created per UTC day, bytes of what was said, jobs that wait or run.
+    Budget { ConversationsPerDay = "conversations-per-day", Bytes = "bytes", WaitingJobs = "waiting-jobs" }
 }
 
 /// A budget that a request would exceed; nothing was changed.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chrono_tz::Tz;
 
-use crate::{Segment, Timestamp};
+use crate::Timestamp;
 
 /// One speaker's stretch of words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,19 +57,6 @@ pub struct Meeting {
 }
 
 impl Talk {
-    /// The lines of a transcript. Speakers are named as the developer interface names them
-    /// (DECISIONS §3): the user's own name or "User", else "Speaker N".
-    pub fn lines_of_segments(segments: &[Segment], user_name: Option<&str>) -> Vec<Line> {
-        segments
-            .iter()
-            .map(|segment| Line {
-                speaker: Some(speaker_name(segment, user_name)),
-                is_user: segment.is_user,
-                text: segment.text.clone(),
-            })
-            .collect()
-    }
-
     /// The lines of plain text: one per line of it, without blank ones. A line of the form
     /// `LABEL: words`, with a label of capitals, digits and `_` (such as `SPEAKER_00`), names its speaker. So does any
     /// short label where the text is a dialogue; `me` is the user.
@@ -92,14 +79,6 @@ impl Talk {
     /// How many characters (code points) were said, surrounding white space apart.
     pub fn char_count(&self) -> usize {
         self.lines.iter().map(|line| line.text.trim().chars().count()).sum()
-    }
-}
-
-fn speaker_name(segment: &Segment, user_name: Option<&str>) -> String {
-    match (segment.is_user, segment.speaker_id) {
-        (true, _) => user_name.unwrap_or("User").to_owned(),
-        (false, Some(number)) => format!("Speaker {number}"),
-        (false, None) => "Speaker".to_owned(),
     }
 }
 

@@ -26,10 +26,4 @@ impl Audio {
     pub fn samples(&self) -> usize {
         self.tracks.first().map_or(0, Vec::len)
     }
-
-    /// Nothing came of the frame yet, for example half a sample.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.samples() == 0
-    }
 }

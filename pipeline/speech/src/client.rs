@@ -29,7 +29,7 @@ impl Engine for Silent {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { audio: false, interim: false, speakers: false, own_key: true }
+        Capabilities { audio: false, own_key: true }
     }
 
     fn open(&self, session: Session) -> Result<(Box<dyn Recognizer>, Events), BadKey> {
@@ -64,8 +64,6 @@ impl Recognizer for Watcher {
     fn flush(&mut self) {
         self.send(Event::Flushed);
     }
-
-    fn finish(self: Box<Self>) {}
 
     fn usage(&self) -> Usage {
         Usage::default()

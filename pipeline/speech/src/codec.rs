@@ -41,18 +41,6 @@ impl Codec {
         ("opus_fs320", Self::OpusFs320),
     ];
 
-    /// The codec of that name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, codec)| codec)
-    }
-
-    /// As the query has it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        Self::ALL.into_iter().find(|(_, codec)| *codec == self).map_or("", |(name, _)| name)
-    }
-
     fn is_opus(self) -> bool {
         matches!(self, Self::Opus | Self::OpusFs320)
     }
@@ -85,12 +73,6 @@ impl Format {
             (true, 1 | 2) => Ok(Self { codec, sample_rate, channels }),
             (true, _) => Err(BadFormat::Channels),
         }
-    }
-
-    /// The codec.
-    #[must_use]
-    pub fn codec(&self) -> Codec {
-        self.codec
     }
 
     /// Channels: 1 or 2.
@@ -157,14 +139,6 @@ impl Decoder {
         self.bad_in_a_row = 0;
         let source = mixed(&tracks);
         Ok(Audio { tracks: self.resampled(tracks), source })
-    }
-
-    /// Gives back the memory of the codec's state (170 KiB with Opus); the next packet begins anew, with a few
-    /// milliseconds that sound less good. For sessions that send nothing for a while.
-    pub fn rest(&mut self) {
-        if let Some(opus) = &mut self.opus {
-            opus.rest();
-        }
     }
 
     fn bad_packet(&mut self) -> Undecodable {

@@ -33,7 +33,8 @@ pub trait Engine: Send + Sync {
     }
 }
 
-/// One session's recognizer. Dropping it is the same as [`finish`](Self::finish).
+/// One session's recognizer. Dropping it says that there is no more audio: what was heard is recognized or given up, then the
+/// events end.
 pub trait Recognizer: Send {
     /// Takes the next audio of the session, in order. Never waits: what the engine cannot keep up with is kept
     /// within bounds, and the oldest is then given up as a [`Event::Gap`].
@@ -54,9 +55,6 @@ pub trait Recognizer: Send {
     /// Ends the utterances under way. [`Event::Flushed`] follows when everything heard so far was recognized or
     /// given up; a caller in a hurry sets its own limit.
     fn flush(&mut self);
-
-    /// There is no more audio. What was heard is recognized or given up, then the events end.
-    fn finish(self: Box<Self>);
 
     /// What the session has used so far.
     fn usage(&self) -> Usage;
@@ -79,10 +77,6 @@ pub fn channel() -> (mpsc::Sender<Event>, Events) {
 pub struct Capabilities {
     /// It recognizes audio; `client` and `none` only watch for speech.
     pub audio: bool,
-    /// It sends interim results.
-    pub interim: bool,
-    /// It tells speakers of one channel apart.
-    pub speakers: bool,
     /// It takes a user's own OpenAI key.
     pub own_key: bool,
 }

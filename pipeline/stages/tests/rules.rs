@@ -218,6 +218,17 @@ async fn prompt_app_failure_is_retried_once_then_dropped_alone() {
     assert_eq!(recovered.len(), 2, "one that recovers is kept");
 }
 
+/// Fifty apps and a slow model took longer than a run may; each run began them anew, and the conversation failed.
+#[tokio::test]
+async fn prompt_apps_stop_at_their_time_limit() {
+    let fake = Arc::new(Fake::default());
+    let stage = TriggerApps::new(fake.clone()).within(Duration::ZERO);
+    let prompt_apps = vec![PromptApp { id: "a".to_owned(), prompt: "subject".to_owned() }];
+    let material = Material { apps: vec!["minutes".to_owned()], prompt_apps, ..material(WORDS) };
+    let results = stage.run((&material.talk, &fake.structure, &Context::from(&material))).await.unwrap();
+    assert_eq!((results.len(), fake.called("prompt")), (1, 0));
+}
+
 #[tokio::test]
 async fn fan_out_announces_only_results_that_exist() {
     let (_, bare) = finalized(Fake::default(), material(WORDS)).await;

@@ -138,12 +138,7 @@ impl Store {
 
     /// Revokes a key at once. `false`: the person has no live key of that id.
     pub async fn revoke_key(&self, user: &UserId, key_id: &str) -> Result<bool, Error> {
-        let revoked = sqlx::query(include_str!("../sql/keys/revoke.sql"))
-            .bind(user.as_str())
-            .bind(key_id)
-            .execute(self.db.pool())
-            .await?;
-        Ok(revoked.rows_affected() > 0)
+        self.db.delete_of_user(include_str!("../sql/keys/revoke.sql"), user, key_id).await
     }
 
     /// Notes that a key was used, a developer's or an app's. That it is lost with the server costs nothing, and a key that is

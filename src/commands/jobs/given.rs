@@ -6,7 +6,6 @@ use job::{Command, JobId};
 use ledger::Answer;
 use operations::{Operations, OrderCounts, OrderOfMany};
 
-use super::order_id;
 use crate::{
     commands::{
         consent::Cause,
@@ -16,6 +15,7 @@ use crate::{
         stdout::reply,
     },
     exit::{PARTLY, in_one_line},
+    process::new_id,
 };
 
 /// So many jobs that were not changed are named.
@@ -108,7 +108,7 @@ pub(super) async fn by_filter<'a>(
     cause: &Cause,
 ) -> Results<'a> {
     let meant = (words, ids.len() as u64);
-    let begun = operations.begin_order(order_id(), order, meant, &cause.action()).await;
+    let begun = operations.begin_order(new_id(), order, meant, &cause.action()).await;
     let mut given = match begun {
         Ok(given) => given,
         Err(error) => {

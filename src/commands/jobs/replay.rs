@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{
     filter::{OF_MANY, Which},
-    granted, order_id, several,
+    granted, several,
 };
 use crate::{
     commands::{
@@ -23,6 +23,7 @@ use crate::{
         table::print_json,
     },
     exit::Exit,
+    process::new_id,
 };
 
 /// One job, or all that a filter finds.
@@ -175,7 +176,7 @@ async fn begin(
     order: &ReplayOrder,
     cause: &Cause,
 ) -> anyhow::Result<Option<ReplayView>> {
-    let (id, action) = (order_id(), cause.action());
+    let (id, action) = (new_id(), cause.action());
     let begun = outage::with_retries(async || operations.start_replay(id, order, &action).await).await;
     begun.map_err(|error| {
         let words = format!(
@@ -196,7 +197,6 @@ fn unseen(error: anyhow::Error, words: String) -> anyhow::Error {
 
 /// What a replay of many would do, on stderr: data goes to stdout.
 fn tell(preview: &ReplayPreview, replay: &Replay) {
-    let plenty = preview.jobs - preview.superseded - preview.conversation_gone;
     note!(
         "{} of {}: {}",
         several(preview.jobs, "dead letter", "dead letters"),
@@ -206,25 +206,19 @@ fn tell(preview: &ReplayPreview, replay: &Replay) {
     for (code, jobs) in &preview.codes {
         note!("  {jobs:>7}  {code}");
     }
-    for (count, what) in [
-        (preview.superseded, "will be refused: a newer revision of the conversation exists"),
-        (preview.conversation_gone, "will be refused: the conversation was deleted"),
-        (preview.parked, "will be parked until their users bring keys"),
-    ] {
-        if count > 0 {
-            note!("  {count:>7}  {what}");
-        }
+    if preview.parked > 0 {
+        note!("  {:>7}  will be parked until their users bring keys", preview.parked);
     }
     if preview.jobs == 0 {
         note!("Nothing is to be replayed.");
         return;
     }
-    note!("{}", cost(plenty, preview, replay));
+    note!("{}", cost(preview, replay));
 }
 
-/// What `jobs` that are not refused will cost, by what recent jobs cost: an engine may cost nothing, or be called once for
-/// several stages.
-fn cost(jobs: i64, preview: &ReplayPreview, replay: &Replay) -> String {
+/// What they will cost, by what recent jobs cost: an engine may cost nothing, or be called once for several stages.
+fn cost(preview: &ReplayPreview, replay: &Replay) -> String {
+    let jobs = preview.jobs;
     let calls = match (preview.recent_jobs, preview.recent_calls) {
         (0, _) => "not known, as no job was completed yet".to_owned(),
         (_, 0) => "no model calls, as recent jobs made none".to_owned(),
@@ -247,8 +241,7 @@ fn preview_json(preview: &ReplayPreview, replay: &Replay) -> serde_json::Value {
     let codes: serde_json::Map<String, serde_json::Value> =
         preview.codes.iter().map(|(code, jobs)| (code.clone(), json!(jobs))).collect();
     json!({
-        "jobs": preview.jobs, "users": preview.users, "codes": codes, "superseded": preview.superseded,
-        "conversation_gone": preview.conversation_gone, "parked": preview.parked,
+        "jobs": preview.jobs, "users": preview.users, "codes": codes, "parked": preview.parked,
         "recorded_stages": preview.recorded_stages, "from_scratch": replay.from_scratch,
         "recent_jobs": preview.recent_jobs, "recent_calls": preview.recent_calls,
     })
@@ -301,12 +294,13 @@ mod tests {
     fn shown(recent: (i64, i64), recorded_stages: i64, more: &[&str]) -> String {
         let words = [&["replay", "--all", "--operator", "ann", "--reason", "it is mended"], more].concat();
         let preview = ReplayPreview {
+            jobs: 3,
             recorded_stages,
             recent_jobs: recent.0,
             recent_calls: recent.1,
             ..ReplayPreview::default()
         };
-        cost(3, &preview, &Words::try_parse_from(words).unwrap().replay)
+        cost(&preview, &Words::try_parse_from(words).unwrap().replay)
     }
 
     #[test]

@@ -124,7 +124,6 @@ mod tests {
             died_again: 0,
             parked: 0,
             executor: None,
-            lease_until: at,
             created_at: at,
             updated_at: at,
             finished_at: None,

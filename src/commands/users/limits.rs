@@ -21,10 +21,7 @@ pub(super) struct Limit(Budget, Option<i64>);
 /// Reads `NAME=N`, `bytes=SIZE` or `NAME=default`.
 pub(super) fn limit(text: &str) -> Result<Limit, String> {
     let named = text.split_once('=');
-    let found = named.and_then(|(name, value)| {
-        let budget = Budget::ALL.into_iter().find(|budget| budget.as_str() == name)?;
-        Some((budget, value))
-    });
+    let found = named.and_then(|(name, value)| Some((Budget::from_name(name)?, value)));
     let Some((budget, value)) = found else {
         return Err("a limit is conversations-per-day=N, bytes=SIZE or waiting-jobs=N".to_owned());
     };

@@ -37,6 +37,11 @@ async fn app_page_hides_url_paths_and_operators_disable_the_app() {
     world.run("alter table webhook_endpoints rename to endpoints_of_before").await;
     let switched = world.post("/console/apps/app-1/switch-on", &fields, olga).await;
     assert_eq!(switched.location(), "/console/apps?done=switched-on", "{}", switched.text);
+    let crafted = world.get("/console/apps/..%2Fjobs%2Ffj_1%2Fcancel%3F/switch-off", olga).await.text;
+    assert!(
+        crafted.contains("action=\"/console/apps/..%2Fjobs%2Ffj_1%2Fcancel%3F/switch-off\""),
+        "{crafted}"
+    );
     let missing = "/console/apps/none/switch-on";
     let ask = world.get(missing, olga).await;
     let fields = [("token", ask.token()), ("reason", "it is fine again")];

@@ -7,7 +7,7 @@ use super::Actor;
 
 /// How long recognition may take for what was said before the end.
 const FINISH: Duration = Duration::from_secs(5);
-/// The same, when the client closed the socket and no one waits for it.
+/// The same, when no one waits for it: the client has closed the socket, or another one has taken its conversation over.
 const FINISH_ALONE: Duration = Duration::from_secs(30);
 /// How long what was said may take to be stored after that.
 const STORE: Duration = Duration::from_secs(5);
@@ -49,7 +49,10 @@ impl Actor {
             return;
         }
         let (finish, store) = match code {
-            CloseCode::ByClient => (FINISH_ALONE, STORE_ALONE),
+            CloseCode::ByClient | CloseCode::Superseded => {
+                self.seat.linger(self.state.settings.live.sessions_per_user);
+                (FINISH_ALONE, STORE_ALONE)
+            }
             _ => (FINISH, STORE),
         };
         let now = Instant::now();

@@ -26,6 +26,11 @@ const STATES = {
   moved: ["Elsewhere", "It goes on elsewhere", "Another window took this conversation over."],
   broken: ["Stopped", "It cannot go on", "The service refused the audio. You can type instead."],
 };
+/** Why it cannot go on, where that is not the audio. */
+const ENDS = {
+  own_key: "You use model keys of your own, and this page knows none. You can type instead.",
+  over_budget: "You have used up what you may store, or make in a day. Delete something, or come back tomorrow.",
+};
 let state = "key";
 let conversation = null;
 let hearing = null;
@@ -215,9 +220,9 @@ const happened = {
     stop();
     refuse(wasIn ? "This key was revoked. Paste another one." : "This key may not speak here: it is unknown, of another user, or has no right to write conversations.");
   },
-  ended: (code) => {
+  ended: (reason) => {
     silence();
-    show(code === 1001 ? "moved" : "broken", code === 4003 ? "You use model keys of your own, and this page knows none. You can type instead." : undefined);
+    show(reason === "superseded" ? "moved" : "broken", ENDS[reason]);
   },
 };
 

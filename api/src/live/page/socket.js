@@ -97,9 +97,9 @@ export class Conversation {
     const wasIn = this.isIn;
     this.isIn = false;
     if (wasIn && performance.now() - this.inSince >= GOOD_AFTER) this.failures = 0;
-    if (code === 1008) return this.tell("refused", wasIn);
-    if ([1003, 1009, 4003].includes(code) || (code === 1001 && reason === "superseded")) {
-      return this.tell("ended", code);
+    if (code === 1008 && reason !== "over_budget") return this.tell("refused", wasIn);
+    if ([1003, 1008, 1009, 4003].includes(code) || (code === 1001 && reason === "superseded")) {
+      return this.tell("ended", reason);
     }
     const busy = code === 1011 || code === 1013;
     const moves = code === 1012 && this.failures === 0;

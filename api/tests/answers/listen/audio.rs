@@ -82,6 +82,64 @@ async fn live_words_behind_an_end_request_are_kept_when_the_socket_is_closed_at_
     setup.until(1, "select count(*) from transcript_segments where content = 'Behind.'").await;
 }
 
+/// A phone that changes its network comes back at once: what it had said until then was lost, although it had been heard.
+#[tokio::test]
+async fn live_words_that_were_heard_before_a_reconnect_are_stored() {
+    let engine = Arc::new(Prompted::default());
+    let live = LiveSettings { engine: engine.clone(), ..LiveSettings::default() };
+    let setup = Setup::with(Settings { live, ..quick() }).await;
+    let query = "codec=pcm16&sample_rate=16000&client_device_id=ios_1";
+    let mut old = setup.line(query).await.ready().await;
+    let of_old = engine.events();
+    of_old.send(said("Before the tunnel.")).await.unwrap();
+    old.until("segments").await;
+    let young = setup.line(query).await.ready().await;
+    // The older socket is told, and lets recognition finish.
+    engine.until_flushes(1).await;
+    of_old.send(said("In the tunnel.")).await.unwrap();
+    of_old.send(speech::Event::Flushed).await.unwrap();
+    assert_eq!(old.closed().await, 1001);
+    let id = setup.id_in_progress().await;
+    assert_eq!(setup.texts(&id).await, ["Before the tunnel. In the tunnel."]);
+    drop(young);
+}
+
+/// Words of a lost socket that come when their conversation is over took the next one over, and closed its client's new socket for
+/// good.
+#[tokio::test]
+async fn live_late_words_of_a_lost_socket_close_no_other_socket() {
+    let engine = Arc::new(Prompted::default());
+    let live = LiveSettings { engine: engine.clone(), ..LiveSettings::default() };
+    let setup = Setup::with(Settings { live, ..quick() }).await;
+    let query = "codec=pcm16&sample_rate=16000&client_device_id=ios_1";
+    let mut lost = setup.line(query).await.ready().await;
+    let of_lost = engine.events();
+    of_lost.send(said("Before.")).await.unwrap();
+    lost.until("segments").await;
+    lost.socket.close(None).await.unwrap();
+    engine.until_flushes(1).await;
+    let mut young = setup.line(query).await.ready().await;
+    let of_young = engine.events();
+    of_young.send(said("After.")).await.unwrap();
+    young.until("segments").await;
+    let flushes = async {
+        engine.until_flushes(2).await;
+        of_young.send(speech::Event::Flushed).await.unwrap();
+    };
+    let (ended, ()) = tokio::join!(setup.bench.post("/v1/conversations", json!({})), flushes);
+    assert_eq!(ended.status, 200);
+    of_young.send(said("Next.")).await.unwrap();
+    young.until("segments").await;
+    let next = setup.id_in_progress().await;
+    of_lost.send(said("Late.")).await.unwrap();
+    setup.until(1, "select count(*) from transcript_segments where content = 'Late.'").await;
+    let taken_over = "select count(*) from conversations where status = 'in_progress' and live_epoch > 1";
+    assert_eq!(setup.count(taken_over).await, 0);
+    of_young.send(said("And on.")).await.unwrap();
+    young.until("segments").await;
+    assert_eq!(setup.texts(&next).await, ["Next. And on."]);
+}
+
 /// A button that was let go, or a client that sends no silence: what was said last came with the next words, or not at all.
 #[tokio::test]
 async fn live_speech_that_stops_without_silence_is_recognized() {

@@ -33,7 +33,7 @@ impl Engine for WordASecond {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { audio: true, interim: false, speakers: false, own_key: true }
+        Capabilities { audio: true, own_key: true }
     }
 
     fn open(&self, session: Session) -> Result<(Box<dyn Recognizer>, Events), BadKey> {
@@ -86,8 +86,6 @@ impl Recognizer for Ear {
         self.events.try_send(Event::Flushed).unwrap();
     }
 
-    fn finish(self: Box<Self>) {}
-
     fn usage(&self) -> Usage {
         Usage::default()
     }
@@ -131,7 +129,7 @@ impl Engine for Prompted {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { audio: true, interim: false, speakers: false, own_key: true }
+        Capabilities { audio: true, own_key: true }
     }
 
     fn open(&self, _: Session) -> Result<(Box<dyn Recognizer>, Events), BadKey> {
@@ -158,8 +156,6 @@ impl Recognizer for PromptedEar {
     fn flush(&mut self) {
         self.flushes.send_modify(|asked| *asked += 1);
     }
-
-    fn finish(self: Box<Self>) {}
 
     fn usage(&self) -> Usage {
         Usage::default()

@@ -82,6 +82,19 @@ async fn live_end_request_processes_everything_sent_before() {
     assert_ne!(json!(setup.id_in_progress().await), conversation["id"]);
 }
 
+/// It was told after the silence that would have ended the conversation.
+#[tokio::test]
+async fn live_client_is_told_at_once_of_a_finalize_by_id() {
+    let setup = Setup::new().await;
+    let mut line = setup.line("custom_stt=enabled").await.ready().await;
+    line.say(&["Only once."], 0.0).await;
+    line.until("segments").await;
+    let id = setup.id_in_progress().await;
+    assert_eq!(setup.bench.post(&format!("/v1/conversations/{id}/finalize"), json!({})).await.status, 200);
+    let told = timeout(Duration::from_secs(5), line.until("memory_processing_started"));
+    assert_eq!(told.await.expect("at once")["memory"]["id"], json!(id));
+}
+
 #[tokio::test]
 async fn live_concurrent_end_requests_end_one_conversation() {
     let setup = Setup::new().await;

@@ -12,6 +12,7 @@ set status = 'completed',
     updated_at = $1,
     discarded_by_failure = false,
     discarded = case when c.discarded_by_person then c.discarded else true end,
-    engine = j.engine
+    engine = j.engine,
+    indexed_revision = null
 from judged j
 where c.user_id = j.user_id and c.conversation_id = j.conversation_id

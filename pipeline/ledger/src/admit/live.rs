@@ -6,7 +6,6 @@ use db::Error;
 use job::Origin;
 use records::{ConversationId, Status, Timestamp, UserId};
 use serde_json::Value;
-use store::live::LiveLost;
 use tracing::Instrument;
 
 use super::{
@@ -108,15 +107,6 @@ impl Standing {
                 Some(LiveAdmission::NotDue)
             }
             EndedBy::Socket { .. } | EndedBy::Owner { .. } | EndedBy::Reconciler { .. } => None,
-        }
-    }
-}
-
-impl From<LiveLost> for LiveAdmission {
-    fn from(lost: LiveLost) -> Self {
-        match lost {
-            LiveLost::Ended => Self::Ended,
-            LiveLost::Superseded => Self::Superseded,
         }
     }
 }

@@ -12,7 +12,7 @@ use store::NewKey;
 
 use crate::{
     CrashOperation,
-    job_operations::{LONG_AGO, complete, dead_letter},
+    job_operations::{complete, dead_letter},
     keyed_requests::request_key,
     pushes::{remind, subscription},
     world::{World, action},
@@ -42,7 +42,6 @@ pub(crate) enum Account {
     PauseQueue,
     ResumeQueue,
     Recount,
-    PruneLetters,
     Report,
     ForgetProcess,
     SetAudioWebhook,
@@ -62,8 +61,6 @@ const BACKING_OFF: &str = "update webhook_deliveries set next_at = clock_timesta
      where user_id = $1 and status = 'pending'";
 const SWITCHED_OFF: &str =
     "update webhook_endpoints set enabled = false, disabled_reason = 'failing' where user_id = $1";
-/// As versions deleted that did not settle dead letters.
-const UNTOLD_DELETION: &str = "delete from conversations where user_id = $1";
 /// A state that no operation leaves behind; a recount repairs it.
 const MISCOUNTED: &str = "update finalization_totals set jobs = jobs + 1 where ctid = (select min(ctid) from \
      finalization_totals) and $1 <> ''";
@@ -135,12 +132,6 @@ impl CrashOperation for Account {
                 dead_letter(world, &ledger, user).await;
                 world.run(MISCOUNTED, user).await;
             }
-            Self::PruneLetters => {
-                dead_letter(world, &ledger, user).await;
-                // As an earlier version deleted it: the deletion settles the dead letter now.
-                world.run(UNTOLD_DELETION, user).await;
-                world.run(LONG_AGO, user).await;
-            }
             _ => {}
         }
         setup
@@ -196,10 +187,6 @@ impl CrashOperation for Account {
                 Operations::new(ledger).resume(Queue::Finalization, &action(user)).await.map(drop)
             }
             Self::Recount => Operations::new(ledger).recount(&action(user)).await.map(drop),
-            Self::PruneLetters => {
-                let month = std::time::Duration::from_secs(30 * 86_400);
-                Operations::new(ledger).prune_dead_letters(month, None, 100).await.map(drop)
-            }
             Self::Report => {
                 let ended = RunCounts { completed: 1, ..Default::default() };
                 Operations::new(ledger).report_process(&process(user), &ended).await

@@ -3,7 +3,7 @@
 use db::Error;
 use job::{FailureCode, JobId, Outcome, Queue};
 use ledger::{Answer, Ledger, Operation};
-use operations::{JobFilter, Operations, ReplayChange, ReplayOrder, ReplayTurn, Stepped};
+use operations::{JobFilter, Operations, ReplayChange, ReplayOrder, Stepped};
 use records::UserId;
 use uuid::Uuid;
 
@@ -16,8 +16,6 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BulkReplay {
     Start,
-    Take,
-    TakeOver,
     Step,
     StepRefused,
     StepRest,
@@ -28,16 +26,13 @@ pub(crate) enum BulkReplay {
     Follow,
 }
 
-/// A user with a dead letter, and the turn of the process that executes its operation.
+/// A user with a dead letter.
 pub(crate) struct Setup {
     user: UserId,
-    turn: Option<ReplayTurn>,
 }
 
 /// Deletes the operations of earlier setups.
 const OTHER_OPERATIONS: &str = "delete from replay_operations where operation_id <> $1";
-/// Ends the lease of the operation's turn.
-const END_TURN: &str = "update replay_operations set lease_until = clock_timestamp() where operation_id = $1";
 
 impl CrashOperation for BulkReplay {
     type Setup = Setup;
@@ -51,22 +46,14 @@ impl CrashOperation for BulkReplay {
         let user = world.user(user_id).await;
         let ledger = world.ledger();
         dead_letter(world, &ledger, &user).await;
-        let mut setup = Setup { user, turn: None };
+        let setup = Setup { user };
         delete_other_operations(world, &setup).await;
         if self == Self::Start {
             return setup;
         }
         Self::Start.execute(&ledger, &setup).await.unwrap();
-        if matches!(self, Self::Take | Self::Pause | Self::Cancel) {
-            return setup;
-        }
-        if self == Self::Resume {
-            Self::Pause.execute(&ledger, &setup).await.unwrap();
-            return setup;
-        }
-        setup.turn = Operations::new(&ledger).take_replay("first").await.unwrap();
         match self {
-            Self::TakeOver => world.end_turn(&setup).await,
+            Self::Resume => Self::Pause.execute(&ledger, &setup).await.unwrap(),
             Self::StepRefused => {
                 let job = job_of(&setup.user);
                 let replay = Operation::Replay { from_scratch: false };
@@ -111,11 +98,9 @@ impl CrashOperation for BulkReplay {
                 assert!(started.is_some_and(|view| view.items == 1));
                 Ok(())
             }
-            Self::Take | Self::TakeOver => Operations::new(ledger).take_replay("second").await.map(drop),
-            Self::Step | Self::StepRefused | Self::StepRest | Self::StepDone => Operations::new(ledger)
-                .step_replay(setup.turn.as_ref().expect("it was taken"))
-                .await
-                .map(drop),
+            Self::Step | Self::StepRefused | Self::StepRest | Self::StepDone => {
+                Operations::new(ledger).step_replay(&id, "first").await.map(drop)
+            }
             Self::Pause => change(ReplayChange::Pause).await.map(drop),
             Self::Resume => change(ReplayChange::Resume).await.map(drop),
             Self::Cancel => change(ReplayChange::Cancel).await.map(drop),
@@ -123,8 +108,7 @@ impl CrashOperation for BulkReplay {
         }
     }
 
-    /// Another process takes over and executes the rest: the item is replayed and recorded once, and the lost turn
-    /// changes nothing.
+    /// Another process executes the rest: the item is replayed and recorded once.
     async fn check_after(self, world: &World, setup: &Setup, position: &str) {
         let ledger = world.ledger();
         if self == Self::Pause {
@@ -134,24 +118,12 @@ impl CrashOperation for BulkReplay {
             // The next round.
             self.execute(&ledger, setup).await.unwrap();
         }
-        world.end_turn(setup).await;
-        let turn = Operations::new(&ledger).take_replay("remaining").await.unwrap();
-        let is_over = matches!(self, Self::StepRest | Self::StepDone | Self::Cancel | Self::Follow);
-        assert_eq!(turn.is_none(), is_over, "{position}");
-        if let Some(lost) = &setup.turn {
-            assert_eq!(
-                Operations::new(&ledger).step_replay(lost).await.unwrap(),
-                Stepped::Lost,
-                "{position}"
-            );
-        }
-        if let Some(turn) = turn {
-            for _ in 0..9 {
-                match Operations::new(&ledger).step_replay(&turn).await.unwrap() {
-                    Stepped::Done => break,
-                    Stepped::Wait(_) => complete(world).await,
-                    _ => {}
-                }
+        let id = operation(&setup.user);
+        for _ in 0..9 {
+            match Operations::new(&ledger).step_replay(&id, "remaining").await.unwrap() {
+                Stepped::Done | Stepped::Left => break,
+                Stepped::Waits => complete(world).await,
+                _ => {}
             }
         }
         complete(world).await;
@@ -167,7 +139,7 @@ impl CrashOperation for BulkReplay {
                  and a.action = 'replay') \
              from replay_operations o join replay_items i using (operation_id) where operation_id = $1",
         )
-        .bind(operation(&setup.user))
+        .bind(&id)
         .bind(setup.user.as_str())
         .fetch_one(&world.pool)
         .await
@@ -176,19 +148,13 @@ impl CrashOperation for BulkReplay {
     }
 }
 
-impl World {
-    async fn end_turn(&self, setup: &Setup) {
-        sqlx::query(END_TURN).bind(operation(&setup.user)).execute(&self.pool).await.unwrap();
-    }
-}
-
 async fn delete_other_operations(world: &World, setup: &Setup) {
     sqlx::query(OTHER_OPERATIONS).bind(operation(&setup.user)).execute(&world.pool).await.unwrap();
 }
 
 async fn step(ledger: &Ledger, setup: &Setup) {
-    let turn = setup.turn.as_ref().expect("it was taken");
-    assert_eq!(Operations::new(ledger).step_replay(turn).await.unwrap(), Stepped::Replayed);
+    let stepped = Operations::new(ledger).step_replay(&operation(&setup.user), "first").await.unwrap();
+    assert_eq!(stepped, Stepped::Replayed);
 }
 
 /// Completes every queued job.

@@ -9,18 +9,16 @@ use std::path::{Path, PathBuf};
 use crate::reads::READS;
 
 /// The operations that are not cut off, and why.
-const NOT_CUT: [(&str, &str); 23] = [
+const NOT_CUT: [(&str, &str); 21] = [
     ("report_servers", "one statement that stores the state of a process; the next report replaces it"),
     ("begin_order", "one transaction that records an order, before anything is changed"),
     ("give_order", "one transaction of `operate`"),
     ("end_order", "one statement that records counts; cut off, the order keeps the count of jobs found"),
     ("migrate", "each migration is a transaction, and a half-applied one is refused"),
-    ("mark_answered", "one statement; cut off, a repeat of the request waits for a minute"),
     ("close", "closes connections, and changes nothing"),
     ("prove_alive", "one statement that undoes a crash; cut off, the crash stays counted"),
     ("carry_wakes", "listens and notifies: a wake-up that is lost costs a poll, as the job is in the table"),
     ("round_done", "one statement that records a time; the next round records the next"),
-    ("leave_replay", "one statement that ends a turn early; otherwise it expires, and is taken over"),
     ("due_page", "locks the rows it reads for one statement, to skip locked ones; writes nothing"),
     ("expired_leases", "as `due_page`"),
     ("claim_hand_overs", "one statement; claimed hand-overs may be claimed again after 30 s"),

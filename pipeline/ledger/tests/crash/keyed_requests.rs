@@ -90,7 +90,9 @@ impl CrashOperation for KeyedRequest {
             Self::ReprocessWithKey => {
                 ledger.under_key(request_key(user)).reprocess(user, &id, None).await.map(drop)
             }
-            Self::StoreAnswer => ledger.db().store_answer(&request_key(user), 200, "{\"id\": 1}").await,
+            Self::StoreAnswer => {
+                ledger.db().store_answer(&request_key(user), Some((200, "{\"id\": 1}"))).await
+            }
             Self::DeleteAnswered => ledger.delete_conversation(user, &id).await.map(drop),
             Self::ForgetOldKeys => {
                 Operations::new(ledger).prune(std::time::Duration::from_secs(86_400), 100).await.1

@@ -161,11 +161,11 @@ crashes! { atomicity::assert_atomic:
         DeleteAnswered, ForgetOldKeys
     };
     reminder_and_push_operations_are_atomic: Push { Fire, FireOfCompletedItem, Claim, ClaimOfDeadSender, ClaimOfCompletedItem, GiveUp, Deliver, Fail, SubscriptionGone };
-    bulk_replay_operations_are_atomic: BulkReplay { Start, Take, TakeOver, Step, StepRefused, StepRest, StepDone, Pause, Resume, Cancel, Follow };
+    bulk_replay_operations_are_atomic: BulkReplay { Start, Step, StepRefused, StepRest, StepDone, Pause, Resume, Cancel, Follow };
     app_operations_are_atomic: App { Create, Store, Delete, Install, Uninstall, CreateKey, UseKey, Admit, RevokeKey, SwitchOff, SwitchOn, Fail, Send, ClaimPush, FinishPush, Locate, ForgetLocation };
     live_conversation_operations_are_atomic: Live { Open, Resume, Append, Grow, Assign, Photo, Close, Admit, NoteUsage };
     user_object_operations_are_atomic: UserObject { Rename, CreateFolder, ChangeFolder, DeleteFolder, CreateGoal, ChangeGoal, Progress, DeleteGoal, CreateItems, ChangeDueDate, CompleteItem, DeleteItem, CreateMemories, ChangeMemory, DeleteMemory, AddPerson, RenamePerson, ForgetPerson, BeginTurn, RenewTurn, WriteInTurn, FinishTurn, ClearChat, Index, IndexItems };
     key_endpoint_and_subscription_operations_are_atomic: Account { CreateUser, CreateKey, AddKey, UseKey, RevokeKey, CreateEndpoint, ChangeEndpoint, RotateSecret, DeleteEndpoint, EnableEndpoint, TestDelivery, Redeliver, RedeliverForOperator, Recover, RecoverForOperator, TryDelivery, TryEndpoint, Subscribe, Unsubscribe };
-    operator_record_operations_are_atomic: Account { PauseQueue, ResumeQueue, Recount, PruneLetters, Report, ForgetProcess };
+    operator_record_operations_are_atomic: Account { PauseQueue, ResumeQueue, Recount, Report, ForgetProcess };
     audio_webhook_operations_are_atomic: Account { SetAudioWebhook, SwitchAudioWebhook, NoteAudioOutcome };
 }

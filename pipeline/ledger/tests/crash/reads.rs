@@ -3,7 +3,7 @@
 use db::{Error, RequestKey};
 use job::Generation;
 use ledger::{CheckpointKey, Ledger, Settings, StoredJob};
-use operations::{ActionFilter, CHECKS, DeliveryFilter, JobFilter, Operations};
+use operations::{ActionFilter, CHECKS, JobFilter, Operations};
 use outbox::PushPolicy;
 use records::{FolderId, GoalId, UserId};
 use store::{AppFilter, ConversationFilter, GoalFilter, ItemFilter, MemoryFilter, SearchQuery, TaskFilter};
@@ -65,6 +65,7 @@ reads! { db, store, outbox, ledger, operations, subject:
     outbox.subscriptions(&subject.user);
     outbox.endpoints(&subject.user); outbox.endpoint(&subject.user, "hook-Reader");
     outbox.deliveries(&subject.user, "hook-Reader", &outbox::DeliveryPage::first(9));
+    outbox.delivery(&subject.user, "hook-Reader", "d");
     outbox.audio_webhook(&subject.user); outbox.audio_receiver(&subject.user);
     outbox.next_delivery_in(); outbox.next_push_in(&PushPolicy::default());
     ledger.poll(&subject.user, &conversation(&subject.user));
@@ -78,10 +79,8 @@ reads! { db, store, outbox, ledger, operations, subject:
     ledger.job(&subject.claimed.job.id); operations.job_page(&subject.claimed.job.id);
     operations.jobs_page(&filter()); operations.causes(&filter()); operations.preview_replay(&filter());
     operations.find_ids(None, None, "fj_0", 9); operations.users(None, 9); operations.in_order(&["b".to_owned()]); operations.activity(6); operations.export_user(&subject.user, |_, _| Ok::<(), ()>(()));
-    operations.replay_operations(9); operations.replay_operation("r"); operations.replay_items("r", 0, 9);
+    operations.replay_operations(9); operations.replay_operation("r"); operations.due_replay(""); operations.replay_items("r", 0, 9);
     operations.endpoint_views(Some(&subject.user), None, 9); operations.given_up_deliveries(None, None, 9);
-    operations.endpoint_deliveries(&subject.user, "hook-Reader", &DeliveryFilter { limit: 9, ..DeliveryFilter::default() });
-    operations.delivery_line(&subject.user, "hook-Reader", "d");
     operations.actions(&ActionFilter { limit: 9, ..ActionFilter::default() });
     operations.verify(&CHECKS[0], 9);
 }

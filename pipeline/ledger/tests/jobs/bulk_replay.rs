@@ -2,8 +2,8 @@
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome, Queue, State};
-use ledger::{Ledger, Operation, Results};
-use operations::{JobFilter, Operations, ReplayChange, ReplayOrder, ReplayTurn, ReplayView, Stepped};
+use ledger::{Operation, Results};
+use operations::{JobFilter, Operations, ReplayChange, ReplayOrder, ReplayView, Stepped};
 use testbed::at_once;
 use uuid::Uuid;
 
@@ -33,17 +33,12 @@ async fn dead_letters(world: &World, count: usize) -> Vec<JobId> {
     dead
 }
 
-async fn turn(ledger: &Ledger) -> ReplayTurn {
-    Operations::new(ledger).take_replay("p").await.unwrap().unwrap()
+async fn step(world: &World) -> Stepped {
+    world.operations().step_replay(&OPERATION.to_string(), "p").await.unwrap()
 }
 
 async fn view(world: &World) -> ReplayView {
     world.operations().replay_operation(&OPERATION.to_string()).await.unwrap().unwrap()
-}
-
-/// The executor's lease runs out.
-async fn time_out(world: &World) {
-    world.run("update replay_operations set lease_until = now() - interval '1 second'").await;
 }
 
 /// Claims and completes all replayed jobs.
@@ -59,25 +54,21 @@ async fn bulk_replay_ends_with_a_result_for_each_item() {
     let dead = dead_letters(&world, 3).await;
     world.dead("another cause", FailureCode::NoContent).await;
     let preview = world.operations().preview_replay(&order(1, 1).filter).await.unwrap();
-    assert_eq!((preview.jobs, preview.users, preview.superseded), (3, 1, 0));
+    assert_eq!((preview.jobs, preview.users), (3, 1));
     assert_eq!((preview.recent_jobs, preview.recent_calls), (0, 0), "no job was completed yet");
     assert_eq!(started(&world, &order(60_000, 10)).await.items, 3);
     // Another operator replays the second one first, and the third conversation is deleted.
     world.operate(&dead[1], REPLAY).await.unwrap();
     world.ledger.delete_conversation(&world.ann, &records::ConversationId::new("c2")).await.unwrap();
 
-    let turn = turn(&world.ledger).await;
     let mut steps = Vec::new();
-    for _ in 0..3 {
-        steps.push(world.operations().step_replay(&turn).await.unwrap());
+    for _ in 0..4 {
+        steps.push(step(&world).await);
     }
-    assert_eq!(steps, [Stepped::Replayed, Stepped::Refused, Stepped::Refused]);
-    assert!(
-        matches!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Wait(_)),
-        "one is unfinished"
-    );
+    // One is unfinished.
+    assert_eq!(steps, [Stepped::Replayed, Stepped::Refused, Stepped::Refused, Stepped::Waits]);
     complete_all(&world).await;
-    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Done);
+    assert_eq!(step(&world).await, Stepped::Done);
 
     let view = view(&world).await;
     assert_eq!((view.status.as_str(), view.completed, view.refused), ("done", 1, 2));
@@ -121,18 +112,14 @@ async fn bulk_replay_keeps_to_in_flight_and_per_minute_limits() {
     let world = World::new().await;
     dead_letters(&world, 4).await;
     started(&world, &order(60_000, 2)).await;
-    let turn = turn(&world.ledger).await;
     for _ in 0..2 {
-        assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Replayed);
+        assert_eq!(step(&world).await, Stepped::Replayed);
     }
-    assert!(
-        matches!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Wait(_)),
-        "two are unfinished"
-    );
+    assert_eq!(step(&world).await, Stepped::Waits, "two are unfinished");
     complete_all(&world).await;
     world.run("update replay_operations set per_minute = 1").await;
-    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Replayed);
-    assert!(matches!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Wait(_)), "one a minute");
+    assert_eq!(step(&world).await, Stepped::Replayed);
+    assert_eq!(step(&world).await, Stepped::Waits, "one a minute");
 }
 
 #[tokio::test]
@@ -142,50 +129,50 @@ async fn bulk_replay_is_paused_resumed_and_cancelled() {
     started(&world, &order(60_000, 10)).await;
     let id = OPERATION.to_string();
     let change = async |what| world.operations().change_replay(&id, what, &olga()).await.unwrap();
-    let first = turn(&world.ledger).await;
-    assert_eq!(world.operations().step_replay(&first).await.unwrap(), Stepped::Replayed);
+    assert_eq!(step(&world).await, Stepped::Replayed);
     assert_eq!(change(ReplayChange::Pause).await, Some(true));
     assert_eq!(change(ReplayChange::Pause).await, Some(false));
-    assert_eq!(world.operations().step_replay(&first).await.unwrap(), Stepped::Lost);
-    assert_eq!(world.operations().take_replay("p").await.unwrap(), None);
+    assert_eq!(step(&world).await, Stepped::Left);
+    assert_eq!(world.operations().due_replay("").await.unwrap(), None);
     assert_eq!(change(ReplayChange::Resume).await, Some(true));
-    let second = turn(&world.ledger).await;
-    assert_eq!(world.operations().step_replay(&second).await.unwrap(), Stepped::Replayed);
+    assert_eq!(world.operations().due_replay("").await.unwrap(), Some(id.clone()));
+    assert_eq!(step(&world).await, Stepped::Replayed);
     assert_eq!(change(ReplayChange::Cancel).await, Some(true));
-    assert_eq!(world.operations().step_replay(&second).await.unwrap(), Stepped::Lost);
+    assert_eq!(step(&world).await, Stepped::Left);
     assert_eq!(change(ReplayChange::Resume).await, Some(false), "for good");
     let view = view(&world).await;
     assert_eq!((view.replayed, view.waiting()), (2, 1));
 }
 
 #[tokio::test]
-async fn bulk_replay_executor_is_fenced_after_a_takeover() {
+async fn bulk_replay_that_waits_is_due_half_a_second_later() {
     let world = World::new().await;
     dead_letters(&world, 2).await;
-    started(&world, &order(60_000, 10)).await;
-    let slow = turn(&world.ledger).await;
-    assert_eq!(world.operations().take_replay("q").await.unwrap(), None, "while its turn lasts");
-    time_out(&world).await;
-    let fast = turn(&world.other_process()).await;
-    assert_eq!(world.operations().step_replay(&slow).await.unwrap(), Stepped::Lost);
-    assert_eq!(world.operations().step_replay(&fast).await.unwrap(), Stepped::Replayed);
+    started(&world, &order(60_000, 1)).await;
+    let due = async || world.operations().due_replay("").await.unwrap();
+    assert_eq!(step(&world).await, Stepped::Replayed);
+    assert_eq!(due().await, Some(OPERATION.to_string()), "there may be another item");
+    assert_eq!(step(&world).await, Stepped::Waits);
+    assert_eq!(due().await, None);
+    world.run("update replay_operations set lease_until = lease_until - interval '500 milliseconds'").await;
+    assert_eq!(due().await, Some(OPERATION.to_string()));
 }
 
-/// Two processes with the same turn: the worst case for the fence.
+/// Two processes that are at it at the same time.
 #[tokio::test]
 async fn concurrent_executors_replay_each_job_once() {
     let world = World::new().await;
     let dead = dead_letters(&world, 12).await;
     started(&world, &order(60_000, 100)).await;
-    let turn = turn(&world.ledger).await;
-    let replays = [world.ledger.clone(), world.other_process()].map(|ledger| {
-        let turn = turn.clone();
-        async move {
-            let mut replayed = 0;
-            while let Stepped::Replayed = Operations::new(&ledger).step_replay(&turn).await.unwrap() {
-                replayed += 1;
+    let replays = [world.ledger.clone(), world.other_process()].map(|ledger| async move {
+        let (operations, id) = (Operations::new(&ledger), OPERATION.to_string());
+        let mut replayed = 0;
+        loop {
+            match operations.step_replay(&id, "p").await.unwrap() {
+                Stepped::Replayed => replayed += 1,
+                Stepped::Left => tokio::task::yield_now().await,
+                _ => return replayed,
             }
-            replayed
         }
     });
     assert_eq!(at_once(replays).await.into_iter().sum::<i32>(), 12);
@@ -202,9 +189,8 @@ async fn assert_first_is_refused_and_second_replayed(breaking: &'static str) {
     dead_letters(&world, 2).await;
     started(&world, &order(60_000, 10)).await;
     world.run(breaking).await;
-    let turn = turn(&world.ledger).await;
-    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Refused);
-    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    assert_eq!(step(&world).await, Stepped::Refused);
+    assert_eq!(step(&world).await, Stepped::Replayed);
     assert_eq!(world.count("select count(*) from replay_items where result = 'error'").await, 1);
 }
 
@@ -252,9 +238,8 @@ async fn bulk_replay_rate_does_not_accumulate_while_it_waits() {
     dead_letters(&world, 2).await;
     started(&world, &order(1, 10)).await;
     world.run("update replay_operations set next_at = now() - interval '1 hour'").await;
-    let turn = turn(&world.ledger).await;
-    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Replayed);
-    assert!(matches!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Wait(_)), "one a minute");
+    assert_eq!(step(&world).await, Stepped::Replayed);
+    assert_eq!(step(&world).await, Stepped::Waits, "one a minute");
 }
 
 #[tokio::test]
@@ -263,9 +248,8 @@ async fn bulk_replay_refusals_do_not_count_against_the_rate() {
     let dead = dead_letters(&world, 2).await;
     started(&world, &order(1, 10)).await;
     world.operate(&dead[0], REPLAY).await.unwrap();
-    let turn = turn(&world.ledger).await;
-    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Refused);
-    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    assert_eq!(step(&world).await, Stepped::Refused);
+    assert_eq!(step(&world).await, Stepped::Replayed);
 }
 
 #[tokio::test]
@@ -273,10 +257,9 @@ async fn bulk_replay_counts_a_pruned_job_as_completed() {
     let world = World::new().await;
     dead_letters(&world, 1).await;
     started(&world, &order(60_000, 10)).await;
-    let turn = turn(&world.ledger).await;
-    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    assert_eq!(step(&world).await, Stepped::Replayed);
     complete_all(&world).await;
     world.run("delete from finalization_jobs").await;
-    assert_eq!(world.operations().step_replay(&turn).await.unwrap(), Stepped::Done);
+    assert_eq!(step(&world).await, Stepped::Done);
     assert_eq!(view(&world).await.completed, 1);
 }

@@ -1,19 +1,16 @@
-//! Two concurrent bulk replays: a step of one changes nothing of the other, and a step with an old turn changes
-//! nothing at all.
-
-use std::time::Duration;
+//! Two concurrent bulk replays: a step of one changes nothing of the other.
 
 use job::{FailureCode, JobId, Outcome, Queue};
 use ledger::{NamedClaim, Results};
-use operations::{JobFilter, ReplayChange, ReplayOrder, ReplayTurn, Stepped};
+use operations::{JobFilter, ReplayChange, ReplayOrder, Stepped};
 use sqlx::PgConnection;
 use store::UserChange;
 use uuid::Uuid;
 
 use crate::world::{World, completion, olga, wanted, worker};
 
-/// Two operations, each over two dead letters of one code, the older first; and the turns of both.
-async fn two_operations() -> (World, ReplayTurn, ReplayTurn) {
+/// Two operations, each over two dead letters of one code.
+async fn two_operations() -> (World, String, String) {
     let world = World::new().await;
     for (number, code) in [(1, FailureCode::InvalidJob), (2, FailureCode::NoContent)] {
         for n in 0..2 {
@@ -31,29 +28,30 @@ async fn two_operations() -> (World, ReplayTurn, ReplayTurn) {
             world.operations().start_replay(Uuid::from_u128(number), &order, &olga()).await.unwrap();
         assert!(started.is_some_and(|view| view.items == 2));
     }
-    let one = world.operations().take_replay("p").await.unwrap().unwrap();
-    let other = world.operations().take_replay("q").await.unwrap().unwrap();
-    assert_ne!(one.operation_id, other.operation_id);
-    (world, one, other)
+    (world, Uuid::from_u128(1).to_string(), Uuid::from_u128(2).to_string())
 }
 
-/// All rows of the operations other than that of `turn`.
-async fn other_operations(world: &World, turn: &ReplayTurn) -> String {
+async fn step(world: &World, operation: &str) -> Stepped {
+    world.operations().step_replay(operation, "p").await.unwrap()
+}
+
+/// All rows of the other operations.
+async fn other_operations(world: &World, operation: &str) -> String {
     sqlx::query_scalar(
         "select (select jsonb_agg(to_jsonb(o)) from replay_operations o where operation_id <> $1)::text \
              || (select jsonb_agg(to_jsonb(i) order by position) from replay_items i where operation_id <> $1)::text",
     )
-    .bind(&turn.operation_id)
+    .bind(operation)
     .fetch_one(&world.pool)
     .await
     .unwrap()
 }
 
-/// A session that holds a row lock on the operation of `turn`.
-async fn lock_operation(world: &World, turn: &ReplayTurn) -> PgConnection {
+/// A session that holds a row lock on the operation.
+async fn lock_operation(world: &World, operation: &str) -> PgConnection {
     let mut holder = world.database.hold_locks("").await;
     sqlx::query("select from replay_operations where operation_id = $1 for update")
-        .bind(&turn.operation_id)
+        .bind(operation)
         .execute(&mut holder)
         .await
         .unwrap();
@@ -65,42 +63,42 @@ async fn replay_step_changes_its_own_operation_only() {
     let (world, one, other) = two_operations().await;
     let before = other_operations(&world, &one).await;
     for expected in [Stepped::Replayed, Stepped::Replayed] {
-        assert_eq!(world.operations().step_replay(&one).await.unwrap(), expected);
+        assert_eq!(step(&world, &one).await, expected);
     }
     for claimed in world.ledger.claim(&wanted(Queue::Finalization, 9)).await.unwrap().claims {
         world.ledger.complete(&completion(&claimed, Outcome::Kept, Results::default())).await.unwrap();
     }
-    assert_eq!(world.operations().step_replay(&one).await.unwrap(), Stepped::Done);
+    assert_eq!(step(&world, &one).await, Stepped::Done);
     assert_eq!(other_operations(&world, &one).await, before);
-    let view = world.operations().replay_operation(&one.operation_id).await.unwrap().unwrap();
+    let view = world.operations().replay_operation(&one).await.unwrap().unwrap();
     assert_eq!((view.replayed, view.completed), (2, 2));
     // A step of the second operation touches its own items only.
     let first = other_operations(&world, &other).await;
-    assert_eq!(world.operations().step_replay(&other).await.unwrap(), Stepped::Replayed);
-    assert_eq!(world.operations().step_replay(&other).await.unwrap(), Stepped::Replayed);
+    assert_eq!(step(&world, &other).await, Stepped::Replayed);
+    assert_eq!(step(&world, &other).await, Stepped::Replayed);
     assert_eq!(other_operations(&world, &other).await, first);
 }
 
 #[tokio::test]
 async fn replay_is_done_while_another_operations_jobs_still_run() {
     let (world, one, other) = two_operations().await;
-    for turn in [&one, &one, &other, &other] {
-        assert_eq!(world.operations().step_replay(turn).await.unwrap(), Stepped::Replayed);
+    for operation in [&one, &one, &other, &other] {
+        assert_eq!(step(&world, operation).await, Stepped::Replayed);
     }
-    let items = world.operations().replay_items(&one.operation_id, 0, 9).await.unwrap();
+    let items = world.operations().replay_items(&one, 0, 9).await.unwrap();
     let mut claims = world.ledger.claim(&wanted(Queue::Finalization, 9)).await.unwrap().claims;
     claims.retain(|claimed| items.iter().any(|item| item.job_id == claimed.job.id.as_str()));
     let run = claims.remove(0);
     world.ledger.complete(&completion(&run, Outcome::Kept, Results::default())).await.unwrap();
     // The other operation has items at the same positions: they count neither as finished nor as in flight here.
-    assert!(matches!(world.operations().step_replay(&one).await.unwrap(), Stepped::Wait(_)));
-    assert!(matches!(world.operations().step_replay(&other).await.unwrap(), Stepped::Wait(_)));
-    let completed = async |turn: &ReplayTurn| {
-        world.operations().replay_operation(&turn.operation_id).await.unwrap().unwrap().completed
+    assert_eq!(step(&world, &one).await, Stepped::Waits);
+    assert_eq!(step(&world, &other).await, Stepped::Waits);
+    let completed = async |operation: &str| {
+        world.operations().replay_operation(operation).await.unwrap().unwrap().completed
     };
     assert_eq!((completed(&one).await, completed(&other).await), (1, 0));
     world.ledger.complete(&completion(&claims[0], Outcome::Kept, Results::default())).await.unwrap();
-    assert_eq!(world.operations().step_replay(&one).await.unwrap(), Stepped::Done);
+    assert_eq!(step(&world, &one).await, Stepped::Done);
     assert_eq!(completed(&one).await, 2);
 }
 
@@ -109,65 +107,47 @@ async fn change_replay_changes_its_own_operation_only() {
     let (world, one, _) = two_operations().await;
     let before = other_operations(&world, &one).await;
     for change in [ReplayChange::Pause, ReplayChange::Resume, ReplayChange::Cancel] {
-        assert_eq!(
-            world.operations().change_replay(&one.operation_id, change, &olga()).await.unwrap(),
-            Some(true)
-        );
+        assert_eq!(world.operations().change_replay(&one, change, &olga()).await.unwrap(), Some(true));
     }
     assert_eq!(
-        world.operations().change_replay(&one.operation_id, ReplayChange::Cancel, &olga()).await.unwrap(),
+        world.operations().change_replay(&one, ReplayChange::Cancel, &olga()).await.unwrap(),
         Some(false)
     );
     assert_eq!(other_operations(&world, &one).await, before);
 }
 
 #[tokio::test]
-async fn leave_replay_needs_the_current_turn_of_a_running_operation() {
+async fn running_replays_are_due_in_turn() {
     let (world, one, other) = two_operations().await;
-    let leased = async || -> i64 {
-        world.count("select count(*) from replay_operations where lease_until > clock_timestamp()").await
-    };
-    let stale = ReplayTurn { epoch: one.epoch - 1, ..one.clone() };
-    world.operations().leave_replay(&stale).await.unwrap();
-    assert_eq!(leased().await, 2, "an older turn is refused");
-    world.operations().leave_replay(&one).await.unwrap();
-    assert_eq!(leased().await, 1, "and the other stays leased");
-    assert_eq!(world.operations().take_replay("r").await.unwrap().unwrap().operation_id, one.operation_id);
-    world.operations().change_replay(&other.operation_id, ReplayChange::Pause, &olga()).await.unwrap();
-    let paused = other_operations(&world, &one).await;
-    world.operations().leave_replay(&other).await.unwrap();
-    assert_eq!(other_operations(&world, &one).await, paused, "a paused operation has no turn");
+    let due = async |last: &str| world.operations().due_replay(last).await.unwrap();
+    assert_eq!(due("").await, Some(one.clone()));
+    assert_eq!(due(&one).await, Some(other.clone()));
+    assert_eq!(due(&other).await, Some(one.clone()), "from the beginning");
+    world.operations().change_replay(&one, ReplayChange::Pause, &olga()).await.unwrap();
+    assert_eq!(due(&other).await, Some(other.clone()), "the only one");
 }
 
 #[tokio::test]
-async fn take_replay_skips_paused_and_locked_operations() {
+async fn replay_step_leaves_an_operation_that_another_process_is_at() {
     let (world, one, other) = two_operations().await;
-    world.operations().change_replay(&one.operation_id, ReplayChange::Pause, &olga()).await.unwrap();
-    world.run("update replay_operations set lease_until = now() - interval '1 second'").await;
-    let turn = world.operations().take_replay("r").await.unwrap().unwrap();
-    assert_eq!(turn.operation_id, other.operation_id);
-    assert_eq!(world.operations().take_replay("r").await.unwrap(), None);
-    world.operations().change_replay(&one.operation_id, ReplayChange::Resume, &olga()).await.unwrap();
-    world.run("update replay_operations set lease_until = now() - interval '1 second'").await;
     let _holder = lock_operation(&world, &one).await;
-    // Lock waits of this statement have no timeout of their own.
-    let turn = tokio::time::timeout(Duration::from_secs(10), world.operations().take_replay("r")).await;
-    assert_eq!(turn.expect("does not wait for a lock").unwrap().unwrap().operation_id, other.operation_id);
+    assert_eq!(step(&world, &one).await, Stepped::Left, "it does not wait for the lock");
+    assert_eq!(step(&world, &other).await, Stepped::Replayed);
 }
 
 #[tokio::test]
 async fn follow_replays_tracks_jobs_of_paused_and_cancelled_operations() {
     let (world, one, other) = two_operations().await;
-    for turn in [&one, &one, &other] {
-        assert_eq!(world.operations().step_replay(turn).await.unwrap(), Stepped::Replayed);
+    for operation in [&one, &one, &other] {
+        assert_eq!(step(&world, operation).await, Stepped::Replayed);
     }
-    for (turn, change) in [(&one, ReplayChange::Pause), (&other, ReplayChange::Cancel)] {
-        world.operations().change_replay(&turn.operation_id, change, &olga()).await.unwrap();
+    for (operation, change) in [(&one, ReplayChange::Pause), (&other, ReplayChange::Cancel)] {
+        world.operations().change_replay(operation, change, &olga()).await.unwrap();
     }
     let counts = async || {
         let mut counts = Vec::new();
-        for turn in [&one, &other] {
-            let view = world.operations().replay_operation(&turn.operation_id).await.unwrap().unwrap();
+        for operation in [&one, &other] {
+            let view = world.operations().replay_operation(operation).await.unwrap().unwrap();
             counts.push((view.completed, view.died_again, view.unfinished(), view.waiting()));
         }
         counts
@@ -188,7 +168,7 @@ async fn follow_replays_tracks_jobs_of_paused_and_cancelled_operations() {
         world.operations().follow_replays(false).await.unwrap();
         assert_eq!(counts().await, [(1, 1, 0, 0), (1, 0, 0, 1)]);
     }
-    let items = world.operations().replay_items(&one.operation_id, 0, 9).await.unwrap();
+    let items = world.operations().replay_items(&one, 0, 9).await.unwrap();
     let became: Vec<_> = items.iter().map(|item| (item.status.as_str(), item.result.as_deref())).collect();
     assert_eq!(became, [("died_again", Some("invalid_job")), ("completed", None)]);
 }
@@ -199,21 +179,17 @@ async fn follow_replays_tracks_a_parked_job_after_its_user_brings_keys() {
     let marked = UserChange { requires_byok: Some(true), ..UserChange::default() };
     world.ledger.change_user(&world.ann, &marked).await.unwrap().unwrap();
     for _ in 0..2 {
-        assert_eq!(world.operations().step_replay(&one).await.unwrap(), Stepped::Replayed);
+        assert_eq!(step(&world, &one).await, Stepped::Replayed);
     }
-    let items = async || world.operations().replay_items(&one.operation_id, 0, 9).await.unwrap();
+    let items = async || world.operations().replay_items(&one, 0, 9).await.unwrap();
     let with = JobId::from_text(items().await[0].job_id.clone());
     let NamedClaim::Granted { claimed, .. } =
         world.ledger.claim_with_keys(&with, &worker("w")).await.unwrap()
     else {
         panic!("it waits for keys")
     };
-    assert_eq!(
-        world.operations().step_replay(&one).await.unwrap(),
-        Stepped::Done,
-        "parked jobs are not waited for"
-    );
-    let view = async || world.operations().replay_operation(&one.operation_id).await.unwrap().unwrap();
+    assert_eq!(step(&world, &one).await, Stepped::Done, "parked jobs are not waited for");
+    let view = async || world.operations().replay_operation(&one).await.unwrap().unwrap();
     let parked = view().await;
     assert_eq!((parked.parked, parked.unfinished()), (2, 0));
     let without = items().await.remove(1);

@@ -9,21 +9,18 @@ use crate::{
     world::{olga, segment},
 };
 
-/// Dead letters that an older version left unsettled when it admitted the next revision.
-const UNSETTLED: &str = "update finalization_jobs set settled_at = null";
-
 async fn preview(three: &ThreeConversations) -> ReplayPreview {
     three.world.operations().preview_replay(&JobFilter::default()).await.unwrap()
 }
 
 #[tokio::test]
-async fn preview_counts_superseded_deleted_and_parked_per_dead_letter() {
+async fn preview_counts_dead_letters_that_wait_and_those_that_would_be_parked() {
     let three = ThreeConversations::new().await;
     three.dead().await;
     three.world.admitted("queued").await;
     let none = preview(&three).await;
     assert_eq!((none.jobs, none.users, none.recorded_stages), (3, 2, 3));
-    assert_eq!((none.superseded, none.conversation_gone, none.parked), (0, 0, 0));
+    assert_eq!(none.parked, 0);
 
     // `read_context`, which every run records first, costs no model call.
     three
@@ -39,27 +36,16 @@ async fn preview_counts_superseded_deleted_and_parked_per_dead_letter() {
     three.world.ledger.change_user(&three.bob, &marked).await.unwrap().unwrap();
     assert_eq!(preview(&three).await.parked, 1, "Bob's own");
 
-    three.world.run("delete from conversations where user_id = 'ann' and conversation_id = 'c'").await;
-    let gone = preview(&three).await;
-    assert_eq!((gone.conversation_gone, gone.superseded), (1, 0), "Bob's `c` is another one");
-
     let admitted =
         three.world.ledger.reprocess(&three.world.ann, &records::ConversationId::new("d"), None).await;
     assert!(admitted.unwrap().unwrap().fresh);
-    let left = preview(&three).await;
-    assert_eq!((left.jobs, left.superseded), (2, 0), "a superseded dead letter is settled");
-    three.world.run(UNSETTLED).await;
-    let superseded = preview(&three).await;
-    assert_eq!((superseded.jobs, superseded.superseded, superseded.conversation_gone), (3, 1, 1));
-}
-
-#[tokio::test]
-async fn preview_does_not_count_another_users_revision_as_superseding() {
-    let three = ThreeConversations::new().await;
-    three.dead().await;
-    three.world.ledger.reprocess(&three.bob, &c(), None).await.unwrap().unwrap();
-    three.world.run(UNSETTLED).await;
-    assert_eq!(preview(&three).await.superseded, 1, "Bob's, and not Ann's");
+    assert_eq!(preview(&three).await.jobs, 2, "a superseded dead letter is settled");
+    assert!(three.world.ledger.delete_conversation(&three.world.ann, &c()).await.unwrap());
+    assert_eq!(
+        preview(&three).await.jobs,
+        1,
+        "and so is that of a deleted conversation: Bob's `c` is another one"
+    );
 }
 
 #[tokio::test]

@@ -1,7 +1,9 @@
 //! Query plans of the operators' lists: each uses the index that has its order, however long the history.
 
+use db::After;
 use job::JobId;
-use operations::{ActionFilter, DeliveryFilter, JobFilter, Operations};
+use operations::{ActionFilter, JobFilter, Operations};
+use outbox::DeliveryPage;
 use records::UserId;
 
 use crate::query_plans::assert_uses_with;
@@ -129,16 +131,15 @@ async fn workers_page_reads_leased_jobs_only() {
 }
 
 #[tokio::test]
-async fn endpoint_deliveries_use_their_index() {
+async fn deliveries_of_an_endpoint_use_their_index() {
     let index = [("webhook_deliveries", "webhook_deliveries_of_endpoint")];
     assert_uses_with(DEAD, &index, async |ledger, time| {
         let user = UserId::new(format!("u{}", time + 1));
-        let filter = DeliveryFilter { limit: 50, ..DeliveryFilter::default() };
-        let page = Operations::new(ledger).endpoint_deliveries(&user, "w", &filter).await.unwrap();
+        let page = ledger.outbox().deliveries(&user, "w", &DeliveryPage::first(50)).await.unwrap();
         let last = page.last().unwrap();
-        let before = Some((last.created_at, last.delivery_id.clone()));
-        let next = DeliveryFilter { before, ..filter };
-        assert_eq!(Operations::new(ledger).endpoint_deliveries(&user, "w", &next).await.unwrap().len(), 30);
+        let after = Some(After { created_at: last.created_at, position: 0, id: last.id.clone() });
+        let next = DeliveryPage { after, ..DeliveryPage::first(50) };
+        assert_eq!(ledger.outbox().deliveries(&user, "w", &next).await.unwrap().len(), 30);
     })
     .await;
 }

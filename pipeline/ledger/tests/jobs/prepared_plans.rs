@@ -79,7 +79,7 @@ async fn plan_made_for_a_small_table_does_not_scan_the_grown_table() {
     let world = World::new().await;
     let options = world.database.options().application_name("measured");
     let ledger = Ledger::new(options, Settings { connections: 1, ..Settings::default() });
-    world.endpoint(&world.ann, "w", &EventKind::ALL).await;
+    world.endpoint(&world.ann, "w", EventKind::ALL).await;
     for round in 0..6 {
         run_every_operation(&world, &ledger, &format!("small{round}")).await;
     }

@@ -30,7 +30,7 @@ async fn complete(world: &World, claimed: &StoredJob, results: &Results) {
 /// A completed conversation `c` with two action items and a memory, and an endpoint that subscribed to everything.
 async fn with_completed() -> World {
     let world = World::new().await;
-    world.endpoint(&world.ann, "w", &EventKind::ALL).await;
+    world.endpoint(&world.ann, "w", EventKind::ALL).await;
     let claimed = world.claimed("c").await;
     complete(&world, &claimed, &results("First", &["Call Tom", "Buy milk"], &["Ann lives in Porto"])).await;
     world
@@ -157,7 +157,7 @@ async fn reprocess_settles_the_dead_letter_of_its_conversation() {
 /// were given up, the item's being the older one; another item was edited by the user.
 async fn with_deliveries() -> World {
     let world = World::new().await;
-    world.endpoint(&world.ann, "w", &EventKind::ALL).await;
+    world.endpoint(&world.ann, "w", EventKind::ALL).await;
     let claimed = world.claimed("c").await;
     let items = ["Call Tom", "Buy milk", "Pay Bob"];
     complete(&world, &claimed, &with_all_announcements(results("First", &items, &["Ann rows", "Ann reads"])))
@@ -177,7 +177,7 @@ async fn with_deliveries() -> World {
 }
 
 fn with_all_announcements(results: Results) -> Results {
-    let announcements = EventKind::ALL.into_iter().filter(|event| event.as_str().ends_with("created"));
+    let announcements = EventKind::ALL.iter().copied().filter(|event| event.as_str().ends_with("created"));
     Results { announcements: results.announcements.iter().copied().chain(announcements).collect(), ..results }
 }
 

@@ -26,7 +26,7 @@ impl ThreeConversations {
         let bob = UserId::new("bob");
         assert!(world.ledger.store().create_user(&bob, &Default::default()).await.unwrap());
         for user in [&world.ann, &bob] {
-            world.endpoint(user, "w", &EventKind::ALL).await;
+            world.endpoint(user, "w", EventKind::ALL).await;
         }
         Self { world, bob }
     }

@@ -22,11 +22,11 @@ async fn completion_creates_deliveries_for_enabled_subscribed_endpoints() {
     let world = World::new().await;
     let bob = UserId::new("bob");
     world.ledger.store().create_user(&bob, &Default::default()).await.unwrap();
-    world.endpoint(&world.ann, "both", &EventKind::ALL).await;
+    world.endpoint(&world.ann, "both", EventKind::ALL).await;
     world.endpoint(&world.ann, "items", &[EventKind::ActionItemCreated, EventKind::MemoryCreated]).await;
     world.endpoint(&world.ann, "failures", &[EventKind::ConversationFailed]).await;
-    world.endpoint(&world.ann, "off", &EventKind::ALL).await;
-    world.endpoint(&bob, "both", &EventKind::ALL).await;
+    world.endpoint(&world.ann, "off", EventKind::ALL).await;
+    world.endpoint(&bob, "both", EventKind::ALL).await;
     let off = EndpointChange { enabled: Some(false), ..EndpointChange::default() };
     world.ledger.outbox().change_endpoint(&world.ann, "off", &off).await.unwrap().unwrap();
     let run = world.claimed("c").await;
@@ -51,7 +51,7 @@ async fn completion_creates_deliveries_for_enabled_subscribed_endpoints() {
 #[tokio::test]
 async fn completion_succeeds_when_an_endpoint_is_deleted_meanwhile() {
     let world = World::new().await;
-    world.endpoint(&world.ann, "w", &EventKind::ALL).await;
+    world.endpoint(&world.ann, "w", EventKind::ALL).await;
     let run = world.claimed("c").await;
     let request = completion(&run, Outcome::Kept, results());
     let operation = async { world.ledger.complete(&request).await.unwrap() };

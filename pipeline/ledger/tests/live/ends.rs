@@ -6,7 +6,10 @@ use job::{Origin, Queue, State, WorkerId};
 use ledger::{EndedBy, LiveAdmission, Settings, WithKeys};
 use operations::{CHECKS, Operations};
 use records::Status;
-use store::{Appended, LIVE_GRACE, LimitsChange, LiveLost, LiveUsage, PhotoRefusal, SegmentIds, UserChange};
+use store::{
+    Appended, LIVE_GRACE, LimitsChange, LiveConversation, LiveLost, LiveUsage, PhotoRefusal, SegmentIds,
+    UserChange,
+};
 
 use crate::world::{World, segment};
 
@@ -267,6 +270,41 @@ async fn live_segments_count_against_the_byte_budget() {
         Operations::new(&world.ledger).verify(check, 10).await.unwrap().offenders,
         Vec::<String>::new()
     );
+}
+
+#[tokio::test]
+async fn picture_that_is_stored_is_no_picture_too_many() {
+    let world = World::new().await;
+    let live = world.open("c1", None).await;
+    let hundred = "insert into photos (user_id, conversation_id, photo_id, base64, created_at) \
+        select user_id, conversation_id, 'p' || n, 'AAAA', now() from conversations, generate_series(1, 100) n";
+    world.run(hundred).await;
+    for (id, added) in [("p7", Ok(())), ("p101", Err(PhotoRefusal::TooMany))] {
+        let photo = (id, "AAAA");
+        let done =
+            world.ledger.store().add_live_photo(&world.ann, &live.id, live.epoch, photo).await.unwrap();
+        assert_eq!(done, added, "{id}");
+    }
+}
+
+/// A conversation of pictures alone counted as none, however many a user made, each with its job and its model's calls.
+#[tokio::test]
+async fn pictures_begin_a_conversation_of_the_day_as_words_do() {
+    let world = World::new().await;
+    let limits = LimitsChange { conversations_per_day: Some(Some(1)), ..LimitsChange::default() };
+    let change = UserChange { limits, ..UserChange::default() };
+    world.ledger.change_user(&world.ann, &change).await.unwrap().unwrap();
+    let photo = async |live: &LiveConversation, id: &str| {
+        let added = world.ledger.store().add_live_photo(&world.ann, &live.id, live.epoch, (id, "aGk=")).await;
+        added.unwrap()
+    };
+    let first = world.open("c1", Some("a")).await;
+    assert_eq!((photo(&first, "p1").await, photo(&first, "p2").await), (Ok(()), Ok(())));
+    world.append(&first, &[segment("s1", "Look at this.", 0.0)], Some(1.0)).await;
+    let budget = world.ledger.store().user_budget(&world.ann).await.unwrap().unwrap();
+    assert_eq!(budget.conversations_today, 1, "once, for its pictures and its words");
+    let second = world.open("c2", Some("b")).await;
+    assert_eq!(photo(&second, "p1").await, Err(PhotoRefusal::TooMany));
 }
 
 fn usage(seconds: f64, cost: Option<f64>) -> LiveUsage {

@@ -25,20 +25,17 @@ async fn open_live_resumes_the_devices_conversation_within_its_timeout() {
 }
 
 #[tokio::test]
-async fn writes_of_a_superseded_socket_are_refused() {
+async fn writes_of_a_superseded_socket_are_refused_but_for_words_heard_before() {
     let world = World::new().await;
     let old = world.opened_with_segment("c1", None).await;
     let other = Ledger::new(world.database.options(), Settings::default());
     let young = other.store().open_live(&world.ann, &new("c2", None)).await.unwrap().unwrap();
     assert_eq!(young.id, old.id);
     let late = [segment("s2", "Too late.", 5.0)];
-    let refused = world
-        .ledger
-        .store()
-        .append_live(&world.ann, &old.id, old.epoch, &late, None, SegmentIds::OfService)
-        .await
-        .unwrap();
-    assert_eq!(refused, Err(LiveLost::Superseded));
+    let append = async |ids: SegmentIds| {
+        world.ledger.store().append_live(&world.ann, &old.id, old.epoch, &late, None, ids).await.unwrap()
+    };
+    assert_eq!(append(SegmentIds::OfClient).await, Err(LiveLost::Superseded), "its client says it again");
     let refused = world.ledger.store().renew_live(&world.ann, &old.id, old.epoch).await.unwrap();
     assert_eq!(refused, Err(LiveLost::Superseded));
     let refused = world.ledger.store().close_live(&world.ann, &old.id, old.epoch).await.unwrap();
@@ -48,6 +45,9 @@ async fn writes_of_a_superseded_socket_are_refused() {
     assert!(photo.is_err());
     world.append(&young, &[segment("s3", "In time.", 5.0)], None).await;
     assert_eq!(world.texts(&old.id).await.len(), 2);
+    let stored = Ok(Appended::StoredLate(vec![Some(0)]));
+    assert_eq!(append(SegmentIds::OfService).await, stored, "what was heard before, nobody says again");
+    assert_eq!(world.texts(&old.id).await.len(), 3);
 }
 
 #[tokio::test]

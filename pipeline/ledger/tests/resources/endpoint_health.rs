@@ -84,6 +84,22 @@ async fn failure_of_an_old_url_does_not_count_and_is_retried_at_the_new() {
 }
 
 #[tokio::test]
+async fn failures_of_an_old_url_are_none_of_the_new() {
+    const MARKS: &str = "select concat_ws(' ', failing_since is null, consecutive_failures, open_until is null, enabled) \
+        from webhook_endpoints";
+    let (world, claimed) = one_failure_before_disabling().await;
+    world.run("update webhook_endpoints set open_until = now() + interval '1 minute'").await;
+    for (url, marks) in [("https://example.com/w", "f 9 f t"), ("https://example.com/new", "t 0 t t")] {
+        let change = EndpointChange { url: Some(url.to_owned()), ..EndpointChange::default() };
+        world.ledger.outbox().change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap();
+        assert_eq!(world.value::<String>(MARKS).await, marks, "{url}");
+    }
+    let claimed = ClaimedDelivery { url: "https://example.com/new".to_owned(), ..claimed };
+    finish(&world, &claimed, RETRY).await;
+    assert_eq!(world.value::<String>(MARKS).await, "f 1 t t", "its first failure disables nothing");
+}
+
+#[tokio::test]
 async fn url_changed_while_a_410_is_stored_stays_enabled() {
     let (world, claimed) = one_failure_before_disabling().await;
     let change = "update webhook_endpoints set url = 'https://example.com/new'";

@@ -45,10 +45,10 @@ async fn repeat_returns_running_then_created_ids_then_the_stored_answer() {
     world.run("update request_keys set running_until = now() - interval '1 second'").await;
     assert_eq!(world.ledger.db().repeat_of(&name).await.unwrap(), Some(Repeat::Made(vec!["a".to_owned()])));
 
-    world.ledger.db().store_answer(&name, 200, "{}").await.unwrap();
+    world.ledger.db().store_answer(&name, Some((200, "{}"))).await.unwrap();
     let answered = Some(Repeat::Answered { status: 200, answer: "{}".to_owned() });
     assert_eq!(world.ledger.db().repeat_of(&name).await.unwrap(), answered);
-    world.ledger.db().store_answer(&name, 200, "another").await.unwrap();
+    world.ledger.db().store_answer(&name, Some((200, "another"))).await.unwrap();
     assert_eq!(world.ledger.db().repeat_of(&name).await.unwrap(), answered, "the first answer stays");
 }
 
@@ -73,7 +73,7 @@ async fn key_is_free_and_pruned_after_a_day() {
     let world = World::new().await;
     let a_day_on = "update request_keys set created_at = created_at - interval '24 hours 1 second'";
     assert_eq!(create(&world, "a").await.unwrap(), 1);
-    world.ledger.db().store_answer(&key(&world, 1), 200, "yesterday's").await.unwrap();
+    world.ledger.db().store_answer(&key(&world, 1), Some((200, "yesterday's"))).await.unwrap();
     world.run(a_day_on).await;
     assert_eq!(world.ledger.db().repeat_of(&key(&world, 1)).await.unwrap(), None);
     assert_eq!(create(&world, "b").await.unwrap(), 1);
@@ -98,7 +98,7 @@ async fn deleting_an_item_removes_the_stored_answers_that_contain_it() {
         for id in ["a", "b"] {
             let named = world.ledger.under_key(name(user, id));
             assert_eq!(named.create_action_items(user, &item(id)).await.unwrap().len(), 1);
-            world.ledger.db().store_answer(&name(user, id), 200, "{}").await.unwrap();
+            world.ledger.db().store_answer(&name(user, id), Some((200, "{}"))).await.unwrap();
         }
     }
     assert!(world.ledger.delete_action_item(&world.ann, &ActionItemId::new("a")).await.unwrap());
@@ -110,7 +110,7 @@ async fn deleting_an_item_removes_the_stored_answers_that_contain_it() {
         }
     }
     // A late answer is not stored.
-    world.ledger.db().store_answer(&name(&world.ann, "a"), 200, "late").await.unwrap();
+    world.ledger.db().store_answer(&name(&world.ann, "a"), Some((200, "late"))).await.unwrap();
     let repeat = world.ledger.db().repeat_of(&name(&world.ann, "a")).await.unwrap();
     assert!(matches!(repeat, Some(Repeat::Made(_))), "{repeat:?}");
 }

@@ -48,9 +48,9 @@ async fn stored_answer_belongs_to_its_own_request_only() {
         create(&world, other, &format!("other {index}")).await;
     }
     let another_body = RequestKey { fingerprint: [2; 32], ..key(&world) };
-    world.ledger.db().store_answer(&another_body, 200, "wrong").await.unwrap();
+    world.ledger.db().store_answer(&another_body, Some((200, "wrong"))).await.unwrap();
     assert!(matches!(world.ledger.db().repeat_of(&key(&world)).await.unwrap(), Some(Repeat::Running(_))));
-    world.ledger.db().store_answer(&key(&world), 200, "{}").await.unwrap();
+    world.ledger.db().store_answer(&key(&world), Some((200, "{}"))).await.unwrap();
     let answered = Some(Repeat::Answered { status: 200, answer: "{}".into() });
     assert_eq!(world.ledger.db().repeat_of(&key(&world)).await.unwrap(), answered);
     for other in others(&world) {

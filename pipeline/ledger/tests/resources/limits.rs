@@ -145,7 +145,7 @@ async fn stored_answer_of_a_pruned_key_is_forgotten() {
     };
     let oldest = NewKey { id: "oldest".to_owned(), ..key() };
     world.ledger.under_key(name.clone()).store().add_key(&world.ann, &oldest).await.unwrap().unwrap();
-    world.ledger.db().store_answer(&name, 201, "{}").await.unwrap();
+    world.ledger.db().store_answer(&name, Some((201, "{}"))).await.unwrap();
     world.database.run(&keys("ann", 1, 100)).await;
     world
         .run(

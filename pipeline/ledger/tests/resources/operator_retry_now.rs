@@ -78,7 +78,7 @@ async fn try_delivery_now_closes_the_breaker_and_keeps_the_tries() {
     assert_eq!(one("lost").await, Some(TriedNow::Ended));
     assert_eq!(one("nothing").await, None);
     assert_eq!(subjects(&world).await, [Some("w/second".to_owned())]);
-    let line = world.operations().delivery_line(&world.ann, "w", "second").await.unwrap().unwrap();
+    let line = world.ledger.outbox().delivery(&world.ann, "w", "second").await.unwrap().unwrap();
     assert_eq!((line.status.as_str(), line.tries), ("pending", 4));
     assert_eq!(
         world

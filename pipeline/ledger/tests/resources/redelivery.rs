@@ -1,7 +1,8 @@
 //! Redelivery of one delivery, and the operators' view of deliveries.
 
-use operations::{ActionFilter, DeliveryFilter, delivery_subject};
-use outbox::Redelivery;
+use db::After;
+use operations::{ActionFilter, delivery_subject};
+use outbox::{DeliveryPage, Redelivery};
 
 use crate::world::{World, olga};
 
@@ -32,7 +33,7 @@ async fn redeliver_for_operator_makes_it_due_and_is_audited() {
     assert_eq!(again("exhausted").await, Redelivery::UnderWay, "a repeat is refused");
     assert_eq!(again("pending").await, Redelivery::UnderWay);
     assert_eq!(again("nothing").await, Redelivery::Missing);
-    let line = world.operations().delivery_line(&world.ann, "w", "exhausted").await.unwrap().unwrap();
+    let line = world.ledger.outbox().delivery(&world.ann, "w", "exhausted").await.unwrap().unwrap();
     assert_eq!((line.status.as_str(), line.tries, line.epoch, line.parked), ("pending", 0, 11, false));
     let claimed = world.claim_deliveries(9).await;
     assert_eq!(claimed.len(), 1);
@@ -49,29 +50,28 @@ async fn redeliver_for_operator_makes_it_due_and_is_audited() {
 }
 
 #[tokio::test]
-async fn endpoint_deliveries_are_paged_and_filtered_by_status() {
+async fn deliveries_are_paged_and_filtered_by_status() {
     let world = with_deliveries().await;
-    let page = async |filter: DeliveryFilter| {
-        let found = world.operations().endpoint_deliveries(&world.ann, "w", &filter).await.unwrap();
-        let ids: Vec<String> = found.iter().map(|line| line.delivery_id.clone()).collect();
-        (ids, found.last().map(|last| (last.created_at, last.delivery_id.clone())))
+    let page = async |asked: DeliveryPage| {
+        let found = world.ledger.outbox().deliveries(&world.ann, "w", &asked).await.unwrap();
+        let ids: Vec<String> = found.iter().map(|line| line.id.clone()).collect();
+        let after = |last: &outbox::DeliveryView| After {
+            created_at: last.created_at,
+            position: 0,
+            id: last.id.clone(),
+        };
+        (ids, found.last().map(after))
     };
-    let (first, before) = page(DeliveryFilter { limit: 3, ..DeliveryFilter::default() }).await;
+    let (first, after) = page(DeliveryPage::first(3)).await;
     assert_eq!(first, ["delivered", "exhausted", "cancelled"]);
-    let (second, _) = page(DeliveryFilter { limit: 3, before, ..DeliveryFilter::default() }).await;
+    let (second, _) = page(DeliveryPage { after, ..DeliveryPage::first(3) }).await;
     assert_eq!(second, ["pending"]);
-    let status = Some("exhausted".to_owned());
-    let (given_up, _) = page(DeliveryFilter { status, limit: 3, ..DeliveryFilter::default() }).await;
+    let (given_up, _) = page(DeliveryPage { status: Some("exhausted"), ..DeliveryPage::first(3) }).await;
     assert_eq!(given_up, ["exhausted"]);
-    let waiting = world.operations().delivery_line(&world.ann, "w", "pending").await.unwrap().unwrap();
+    let waiting = world.ledger.outbox().delivery(&world.ann, "w", "pending").await.unwrap().unwrap();
     assert!(waiting.parked && waiting.next_at.is_none(), "it waits for its endpoint");
     assert!(
-        world
-            .operations()
-            .endpoint_deliveries(&world.bob, "w", &DeliveryFilter::default())
-            .await
-            .unwrap()
-            .is_empty()
+        world.ledger.outbox().deliveries(&world.bob, "w", &DeliveryPage::first(9)).await.unwrap().is_empty()
     );
 }
 
@@ -123,7 +123,7 @@ async fn redelivered_delivery_is_parked_only_if_its_own_endpoint_is_disabled() {
         let change = outbox::EndpointChange { enabled: Some(false), ..Default::default() };
         world.ledger.outbox().change_endpoint(&world.ann, disabled, &change).await.unwrap().unwrap();
         world.ledger.outbox().redeliver(&world.ann, "w", "exhausted").await.unwrap();
-        let line = world.operations().delivery_line(&world.ann, "w", "exhausted").await.unwrap().unwrap();
+        let line = world.ledger.outbox().delivery(&world.ann, "w", "exhausted").await.unwrap().unwrap();
         assert_eq!(line.parked, parked, "{disabled} is disabled");
     }
 }

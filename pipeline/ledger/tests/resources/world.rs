@@ -113,19 +113,11 @@ impl World {
         self.ledger.outbox().claim_deliveries(most, &policy, None).await.unwrap().claimed
     }
 
-    /// Prunes one batch of everything, and all pages of dead letters, which are counted in `jobs`.
+    /// Prunes one batch of everything.
     pub(crate) async fn prune(&self, age: Duration, batch: i64) -> Pruned {
-        let (mut pruned, ended) = self.operations().prune(age, batch).await;
+        let (pruned, ended) = self.operations().prune(age, batch).await;
         ended.unwrap();
-        let mut after = None;
-        loop {
-            let page = self.operations().prune_dead_letters(age, after.as_ref(), batch).await.unwrap();
-            pruned.jobs += page.found;
-            after = page.next;
-            if after.is_none() {
-                return pruned;
-            }
-        }
+        pruned
     }
 
     /// A second process over the same database.

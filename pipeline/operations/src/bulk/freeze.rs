@@ -28,10 +28,6 @@ pub struct ReplayPreview {
     pub codes: Vec<(String, i64)>,
     /// Of how many people.
     pub users: i64,
-    /// Would be refused: a newer revision of the conversation exists.
-    pub superseded: i64,
-    /// Would be refused: the conversation was deleted.
-    pub conversation_gone: i64,
     /// Would be parked until their users bring keys.
     pub parked: i64,
     /// Stage outputs that are recorded: not paid for again, unless the replay is from scratch.
@@ -54,8 +50,6 @@ impl ReplayPreview {
         self.codes.sort_by(|one, two| (two.1, &one.0).cmp(&(one.1, &two.0)));
         self.jobs += other.jobs;
         self.users += other.users;
-        self.superseded += other.superseded;
-        self.conversation_gone += other.conversation_gone;
         self.parked += other.parked;
         self.recorded_stages += other.recorded_stages;
         self.recent_jobs += other.recent_jobs;
@@ -72,10 +66,6 @@ impl Operations {
         push_found(&mut query, filter);
         query.push(
             ") select dead_code, count(*), \
-                 count(*) filter (where exists (select from finalization_admissions a where a.user_id = f.user_id \
-                     and a.conversation_id = f.conversation_id and a.revision > f.revision)), \
-                 count(*) filter (where not exists (select from conversations c where c.user_id = f.user_id \
-                     and c.conversation_id = f.conversation_id)), \
                  count(*) filter (where f.requires_keys or exists (select from users u \
                      where u.user_id = f.user_id and u.requires_byok)), \
                  sum((select count(*) from stage_checkpoints k where k.user_id = f.user_id \
@@ -83,13 +73,11 @@ impl Operations {
                  (select count(distinct user_id) from found) \
              from found f group by dead_code order by 2 desc, 1",
         );
-        let rows: Vec<(String, i64, i64, i64, i64, i64, i64)> =
+        let rows: Vec<(String, i64, i64, i64, i64)> =
             query.build_query_as().fetch_all(&mut *transaction).await?;
         let mut preview = ReplayPreview::default();
-        for (code, jobs, superseded, gone, parked, recorded, users) in rows {
+        for (code, jobs, parked, recorded, users) in rows {
             preview.jobs += jobs;
-            preview.superseded += superseded;
-            preview.conversation_gone += gone;
             preview.parked += parked;
             preview.recorded_stages += recorded;
             preview.users = users;

@@ -1,8 +1,7 @@
 //! Replaying many dead letters as an operation that outlives the command that started it.
 //!
-//! The filter is frozen as a list. Any process with the role reconciler takes the operation under a lease and an
-//! epoch, as a worker takes a job, and replays item by item: the item is marked in the transaction that replays
-//! its job, so whatever dies where, each item is replayed once or refused once.
+//! The filter is frozen as a list. Any process with the role reconciler locks the operation and replays its next item: the
+//! item is marked in the transaction that replays its job, so whatever dies where, each item is replayed once or refused once.
 
 mod freeze;
 mod step;
@@ -14,7 +13,7 @@ use ledger::OperatorAction;
 use crate::{JobFilter, Operations};
 
 pub use freeze::ReplayPreview;
-pub use step::{ReplayTurn, Stepped};
+pub use step::Stepped;
 
 #[derive(Clone, Debug)]
 pub struct ReplayOrder {
@@ -55,10 +54,8 @@ pub struct ReplayView {
     pub died_again: i32,
     /// Of those replayed: parked until their users bring keys.
     pub parked: i32,
-    /// Which process works on it, or worked last.
+    /// Which process worked on it last.
     pub executor: Option<String>,
-    /// Until when that process has it, unless it renews.
-    pub lease_until: Timestamp,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub finished_at: Option<Timestamp>,
@@ -124,7 +121,7 @@ impl Operations {
             .await?)
     }
 
-    /// Pauses, resumes or cancels an operation; an executor notices with its next item. One that is resumed can be taken at
+    /// Pauses, resumes or cancels an operation: no step begins after the first or the last. One that is resumed is due at
     /// once. `None`: no such operation. `Some(false)`: its status does not allow that.
     pub async fn change_replay(
         &self,

@@ -1,6 +1,4 @@
-//! Working an operation off: take it under a lease, and replay one item per transaction under the fence of its epoch.
-
-use std::time::Duration;
+//! Working operations off: one item per transaction, under the lock of its operation's row, by whichever process comes first.
 
 use chrono::TimeDelta;
 use db::Error;
@@ -10,31 +8,21 @@ use sqlx::PgConnection;
 
 use crate::Operations;
 
-/// The right to work on an operation, for a while.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReplayTurn {
-    pub operation_id: String,
-    /// The claim: a newer one refuses this one's steps.
-    pub epoch: i64,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stepped {
     Replayed,
     /// An item was refused, and why is recorded.
     Refused,
-    /// Nothing may be replayed yet: the rate, or the jobs that are unfinished, say when to ask again.
-    Wait(Duration),
+    /// Nothing may be replayed yet, by the rate or because enough jobs are unfinished: it is due again in half a second.
+    Waits,
     /// All items are done and all replayed jobs have come to rest.
     Done,
-    /// The operation was paused or cancelled, or another process has it.
-    Lost,
+    /// The operation was paused or cancelled, or another process is at it.
+    Left,
 }
 
-/// How long a turn lasts without a step.
-const TURN: &str = "15 seconds";
-/// How soon an executor looks again whether replayed jobs have come to rest.
-const LOOK: Duration = Duration::from_millis(500);
+/// How soon an operation that waits is looked at again.
+const LOOK: &str = "500 milliseconds";
 
 #[derive(sqlx::FromRow)]
 struct OperationRow {
@@ -63,76 +51,59 @@ struct ItemRow {
 type Replayed = Result<Job, &'static str>;
 
 impl Operations {
-    /// Takes the oldest running operation without a worker, under the next epoch.
-    pub async fn take_replay(&self, executor: &str) -> Result<Option<ReplayTurn>, Error> {
-        let taken: Option<(String, i64)> = sqlx::query_as(include_str!("../../sql/replays/take.sql"))
-            .bind(executor)
-            .bind(TURN)
+    /// The running operation that is due next behind `last`, in the order of their ids and then from their beginning.
+    pub async fn due_replay(&self, last: &str) -> Result<Option<String>, Error> {
+        Ok(sqlx::query_scalar(include_str!("../../sql/replays/due.sql"))
+            .bind(last)
             .fetch_optional(self.db.pool())
-            .await?;
-        Ok(taken.map(|(operation_id, epoch)| ReplayTurn { operation_id, epoch }))
-    }
-
-    /// Gives a turn back, so that another process goes on at once.
-    pub async fn leave_replay(&self, turn: &ReplayTurn) -> Result<(), Error> {
-        sqlx::query(include_str!("../../sql/replays/leave.sql"))
-            .bind(&turn.operation_id)
-            .bind(turn.epoch)
-            .execute(self.db.pool())
-            .await?;
-        Ok(())
+            .await?)
     }
 
     /// One step: notes which replayed jobs have come to rest, and replays the next item if the caps allow it. The
     /// item is marked in the transaction that replays its job. One whose job cannot be read or stored is refused
-    /// with `error`, and blocks no other.
+    /// with `error`, and blocks no other. `executor` is shown to operators.
     ///
     /// # Errors
     /// When the database does not answer: the same step is asked for again.
-    pub async fn step_replay(&self, turn: &ReplayTurn) -> Result<Stepped, Error> {
-        match retry_conflicts!("replaying an item", self.try_step(turn, false)).await {
+    pub async fn step_replay(&self, operation: &str, executor: &str) -> Result<Stepped, Error> {
+        match retry_conflicts!("replaying an item", self.try_step(operation, executor, false)).await {
             Err(Error::Refused { .. } | Error::ImpossibleRow { .. }) => {
-                retry_conflicts!("refusing an item", self.try_step(turn, true)).await
+                retry_conflicts!("refusing an item", self.try_step(operation, executor, true)).await
             }
             other => other,
         }
     }
 
     /// `give_up`: the item's job broke the machine in the try before; it is refused unseen.
-    async fn try_step(&self, turn: &ReplayTurn, give_up: bool) -> Result<Stepped, Abort> {
+    async fn try_step(&self, id: &str, executor: &str, give_up: bool) -> Result<Stepped, Abort> {
         let (mut transaction, now) = self.db.begin().await?;
-        // Locked, while it runs under this turn's epoch; its lease is renewed.
-        let operation: Option<OperationRow> = sqlx::query_as(include_str!("../../sql/replays/hold.sql"))
-            .bind(&turn.operation_id)
-            .bind(turn.epoch)
+        let held: Option<OperationRow> = sqlx::query_as(include_str!("../../sql/replays/hold.sql"))
+            .bind(id)
+            .bind(executor)
             .bind(now)
-            .bind(TURN)
+            .bind(LOOK)
             .fetch_optional(&mut *transaction)
             .await?;
-        let Some(operation) = operation else { return Ok(Stepped::Lost) };
-        let unfinished = come_to_rest(&mut transaction, &turn.operation_id, now, false).await?;
+        let Some(operation) = held else { return Ok(Stepped::Left) };
+        let unfinished = come_to_rest(&mut transaction, id, now, false).await?;
         let next: Option<ItemRow> = sqlx::query_as(include_str!("../../sql/replays/next_item.sql"))
-            .bind(&turn.operation_id)
+            .bind(id)
             .fetch_optional(&mut *transaction)
             .await?;
+        let mut woken = None;
         let stepped = match next {
             None if unfinished == 0 => {
                 sqlx::query(include_str!("../../sql/replays/finish.sql"))
-                    .bind(&turn.operation_id)
+                    .bind(id)
                     .bind(now)
                     .execute(&mut *transaction)
                     .await?;
                 Stepped::Done
             }
-            None => Stepped::Wait(LOOK),
-            Some(_) if unfinished >= i64::from(operation.in_flight) => Stepped::Wait(LOOK),
-            Some(_) if now < operation.next_at => {
-                Stepped::Wait((operation.next_at - now).to_std().unwrap_or(LOOK).min(LOOK))
-            }
-            Some(item) => {
+            Some(item) if unfinished < i64::from(operation.in_flight) && operation.next_at <= now => {
                 let replayed = match give_up {
                     true => Err("error"),
-                    false => self.replay_item(&mut transaction, turn, &operation, &item, now).await?,
+                    false => self.replay_item(&mut transaction, id, &operation, &item, now).await?,
                 };
                 // A second's worth of items may be made up for after a wait.
                 let on_time = operation.next_at.max(now - TimeDelta::seconds(1)) + operation.pace();
@@ -141,7 +112,7 @@ impl Operations {
                     Err(why) => ("refused", Some(*why), 0, operation.next_at),
                 };
                 sqlx::query(include_str!("../../sql/replays/note_item.sql"))
-                    .bind(&turn.operation_id)
+                    .bind(id)
                     .bind(item.position)
                     .bind(status)
                     .bind(result)
@@ -150,17 +121,15 @@ impl Operations {
                     .bind(next_at)
                     .execute(&mut *transaction)
                     .await?;
-                transaction.commit().await?;
-                return Ok(match replayed {
-                    Err(_) => Stepped::Refused,
-                    Ok(job) => {
-                        self.ledger.wake(&job);
-                        Stepped::Replayed
-                    }
-                });
+                woken = replayed.ok();
+                if woken.is_some() { Stepped::Replayed } else { Stepped::Refused }
             }
+            _ => Stepped::Waits,
         };
         transaction.commit().await?;
+        if let Some(job) = woken {
+            self.ledger.wake(&job);
+        }
         Ok(stepped)
     }
 
@@ -182,19 +151,19 @@ impl Operations {
     async fn replay_item(
         &self,
         connection: &mut PgConnection,
-        turn: &ReplayTurn,
+        id: &str,
         operation: &OperationRow,
         item: &ItemRow,
         now: Timestamp,
     ) -> Result<Replayed, Abort> {
-        let id = JobId::from_text(item.job_id.clone());
-        let Some(read) = row::read(connection, &id).await? else { return Ok(Err("missing")) };
+        let job = JobId::from_text(item.job_id.clone());
+        let Some(read) = row::read(connection, &job).await? else { return Ok(Err("missing")) };
         if read.job.generation.0 != item.generation {
             return Ok(Err("changed"));
         }
         let replay = Operation::Replay { from_scratch: operation.from_scratch };
         let action = OperatorAction {
-            part_of: Some(turn.operation_id.clone()),
+            part_of: Some(id.to_owned()),
             ..OperatorAction::new(&operation.operator, &operation.reason)
         };
         Ok(match self.ledger.operate_on(connection, &read, replay, &action, now).await? {

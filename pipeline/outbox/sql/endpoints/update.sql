@@ -1,4 +1,4 @@
--- Changes what is given. Enabling clears every mark of failure; disabling one that is disabled keeps its reason.
+-- Changes what is given. Enabling and another URL clear every mark of failure; disabling one that is disabled keeps its reason.
 update webhook_endpoints
 set updated_at = $3,
     url = coalesce($4, url),
@@ -10,9 +10,9 @@ set updated_at = $3,
         when false then coalesce(disabled_reason, 'by_owner')
         else disabled_reason
     end,
-    failing_since = case when $7 then null else failing_since end,
-    consecutive_failures = case when $7 then 0 else consecutive_failures end,
-    open_until = case when $7 then null else open_until end,
+    failing_since = case when $7 or $4 <> url then null else failing_since end,
+    consecutive_failures = case when $7 or $4 <> url then 0 else consecutive_failures end,
+    open_until = case when $7 or $4 <> url then null else open_until end,
     waking = waking and coalesce($7, true)
 where user_id = $1
   and endpoint_id = $2

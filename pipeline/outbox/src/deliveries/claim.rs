@@ -9,7 +9,7 @@ use db::{
     Error,
     secrets::{Context, Secrets},
 };
-use records::{ConversationId, Timestamp, UserId};
+use records::{ConversationId, EventKind, Timestamp, UserId, WebhookFormat};
 use sqlx::PgConnection;
 
 use super::{
@@ -241,15 +241,15 @@ async fn take(
 fn claimed(secrets: &Secrets, row: TakenRow, now: Timestamp) -> Option<ClaimedDelivery> {
     let event = match row.event.as_str() {
         super::TEST_EVENT => None,
-        name => match name.parse() {
-            Ok(event) => Some(event),
-            Err(()) => {
+        name => match EventKind::from_name(name) {
+            Some(event) => Some(event),
+            None => {
                 tracing::error!(delivery = row.delivery_id, "a delivery's event is unknown to this version");
                 return None;
             }
         },
     };
-    let Ok(format) = row.format.parse() else {
+    let Some(format) = WebhookFormat::from_name(&row.format) else {
         tracing::error!(endpoint = row.endpoint_id, "an endpoint's format is unknown to this version");
         return None;
     };

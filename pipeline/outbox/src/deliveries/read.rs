@@ -1,4 +1,4 @@
-//! Deliveries as their owner sees them, and what an owner may ask for: a test, and one more round of tries.
+//! Deliveries as their owner and operators see them, and what an owner may ask for: a test, and one more round of tries.
 
 use std::time::Duration;
 
@@ -57,6 +57,20 @@ impl Outbox {
             .bind(after.map(|after| after.created_at))
             .bind(after.map(|after| after.id.as_str()))
             .fetch_all(self.db.pool())
+            .await?)
+    }
+
+    pub async fn delivery(
+        &self,
+        user: &UserId,
+        endpoint: &str,
+        delivery: &str,
+    ) -> Result<Option<DeliveryView>, Error> {
+        Ok(sqlx::query_as(include_str!("../../sql/deliveries/get.sql"))
+            .bind(user.as_str())
+            .bind(endpoint)
+            .bind(delivery)
+            .fetch_optional(self.db.pool())
             .await?)
     }
 

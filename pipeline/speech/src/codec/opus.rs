@@ -20,11 +20,6 @@ impl Opus {
         Self { decoder: None, channels: usize::from(channels) }
     }
 
-    /// Forgets the packets so far.
-    pub(super) fn rest(&mut self) {
-        self.decoder = None;
-    }
-
     /// The packet's audio, a track per channel; `None` when it is not a packet.
     pub(super) fn decode(&mut self, packet: &[u8]) -> Option<Vec<Vec<i16>>> {
         // An empty packet would conceal a loss of unknown length.

@@ -63,7 +63,7 @@ impl Engine for Deepgram {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { audio: true, interim: true, speakers: true, own_key: false }
+        Capabilities { audio: true, own_key: false }
     }
 
     fn open(&self, session: Session) -> Result<(Box<dyn Recognizer>, Events), BadKey> {
@@ -157,8 +157,6 @@ impl Recognizer for Ear {
         self.shared.tape().flush();
         self.shared.changed.notify_one();
     }
-
-    fn finish(self: Box<Self>) {}
 
     fn usage(&self) -> Usage {
         self.counter.usage()

@@ -67,7 +67,7 @@ impl Engine for OpenAi {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { audio: true, interim: false, speakers: false, own_key: true }
+        Capabilities { audio: true, own_key: true }
     }
 
     fn open(&self, session: Session) -> Result<(Box<dyn Recognizer>, Events), BadKey> {
@@ -146,8 +146,6 @@ impl Recognizer for Ear {
         self.push_open();
         self.backlog.flush();
     }
-
-    fn finish(self: Box<Self>) {}
 
     fn usage(&self) -> Usage {
         self.counter.usage()

@@ -143,7 +143,7 @@ impl Speaker {
     /// There is no more audio: all events.
     pub(crate) async fn finish(mut self) -> Seen {
         let usage = self.recognizer.as_ref().unwrap().usage();
-        self.recognizer.take().unwrap().finish();
+        drop(self.recognizer.take());
         while let Some(event) = timeout(FOREVER, self.events.recv()).await.expect("an end in time") {
             self.seen.push(event);
         }

@@ -101,7 +101,7 @@ async fn recognized(engine: &Arc<dyn Engine>, encoding: &Encoding, tracks: &[Vec
     for frame in encoding.frames(tracks) {
         recognizer.hear(&decoder.decode(&frame).unwrap());
     }
-    recognizer.finish();
+    drop(recognizer);
     let mut drafts = Vec::new();
     while let Some(event) = timeout(Duration::from_secs(60), events.recv()).await.expect("an end") {
         match event {

@@ -1,6 +1,7 @@
 -- The best passages of a user's conversations, one of each conversation: first those with all words, then those with any.
 -- Only the newest matches are ranked, because ranking reads every one of them. Where most passages match, the planner reads the
 -- newest in their order until there are enough (search_entries_newest), and asks the index of words for rare ones.
+-- What is discarded has passages only until it is next indexed.
 -- $1 user, $2 all words, $3 any word, $4 from, $5 until, $6 how many
 with complete as materialized (
     select conversation_id, part, happened_at, content, words from search_entries

@@ -13,7 +13,7 @@ use crate::{
     Store,
     budgets::Charge,
     segments::{
-        append::{MOST_BYTES, MOST_SEGMENTS, held, speakers},
+        append::{MOST_BYTES, MOST_SEGMENTS, held, lock, speakers},
         insert_segments, length, said,
     },
 };
@@ -23,6 +23,8 @@ use crate::{
 pub enum Appended {
     /// Stored; the speakers' numbers, in the order of the segments.
     Stored(Vec<Option<i32>>),
+    /// The same, although another socket has taken the conversation over: it was heard before, and comes from no other.
+    StoredLate(Vec<Option<i32>>),
     /// Other conversations of the device hold all of it, with the same words: a client that was cut off repeated itself.
     /// Nothing was stored.
     Repeated,
@@ -54,7 +56,7 @@ impl Known {
 /// Who gave segments their ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentIds {
-    /// The service: no other socket repeats them.
+    /// The service: no other socket repeats them. They are stored although a newer socket owns the conversation by now.
     OfService,
     /// A client, which may repeat them through another socket: appends of one user wait for each other, so that the later one
     /// finds what the earlier one stored.
@@ -89,10 +91,14 @@ impl Store {
         if ids == SegmentIds::OfClient {
             lock_user(&mut transaction, user).await?;
         }
-        let mut started_at = match hold(&mut transaction, user, conversation, epoch).await? {
-            Ok(started_at) => started_at,
-            Err(lost) => return Ok(Err(lost)),
+        let Some(locked) = lock(&mut transaction, user, conversation).await? else {
+            return Ok(Err(LiveLost::Ended));
         };
+        let is_late = locked.live_epoch != Some(epoch);
+        if is_late && ids == SegmentIds::OfClient {
+            return Ok(Err(LiveLost::Superseded));
+        }
+        let mut started_at = locked.started_at;
         let stored = held(&mut transaction, user, conversation).await?;
         if let Some(ago) = began_ago.filter(|_| stored.segments == 0) {
             started_at = now - span(ago);
@@ -136,7 +142,7 @@ impl Store {
         let finished_at = started_at + length(&ours);
         let bytes = after - before;
         renew(&mut transaction, user, conversation, Some((started_at, finished_at)), bytes, now).await?;
-        let conversations = i64::from(stored.segments == 0);
+        let conversations = i64::from(!locked.has_content);
         match self.charge(&mut transaction, user, Charge { conversations, bytes, job: false }, now).await {
             Err(Error::OverBudget(_)) => return Ok(Ok(Appended::OverBudget)),
             charged => charged?,
@@ -148,7 +154,8 @@ impl Store {
             let id = id_of(segment);
             numbers.get(id).copied().or_else(|| known.get(id).map(|known| known.speaker_id)).flatten()
         };
-        Ok(Ok(Appended::Stored(segments.iter().map(number).collect())))
+        let numbers = segments.iter().map(number).collect();
+        Ok(Ok(if is_late { Appended::StoredLate(numbers) } else { Appended::Stored(numbers) }))
     }
 
     /// Speech goes on, and nothing of it is final yet: the conversation's last activity is now.

@@ -1,8 +1,8 @@
 //! Live conversations: one socket owns each, and nothing depends on that socket (`docs/live.md`).
 //!
 //! Every open raises the row's `live_epoch`; whatever a socket does to its conversation names the epoch it was given, and
-//! is refused when a newer one exists. `process_after` says when the conversation is to be processed though its socket
-//! says nothing more: the reconciler goes by it.
+//! is refused when a newer one exists, words apart that were heard before. `process_after` says when the conversation is
+//! to be processed though its socket says nothing more: the reconciler goes by it.
 
 mod append;
 mod open;
@@ -22,7 +22,10 @@ pub use append::{Appended, SegmentIds};
 pub use open::{LiveConversation, NewLive};
 pub use photos::{Photo, PhotoRefusal};
 
-use crate::{Store, segments::append::lock};
+use crate::{
+    Store,
+    segments::append::{Locked, lock},
+};
 
 /// A living session ends its conversation itself, and renews it while speech goes on: one that did neither for this
 /// long after its time is not living.
@@ -232,15 +235,15 @@ async fn lock_user(connection: &mut PgConnection, user: &UserId) -> Result<bool,
     Ok(is_there.is_some())
 }
 
-/// Locks a conversation for the socket that was given `epoch`, and answers when it began.
+/// Locks a conversation for the socket that was given `epoch`.
 pub(crate) async fn hold(
     connection: &mut PgConnection,
     user: &UserId,
     conversation: &ConversationId,
     epoch: i64,
-) -> Result<Result<Timestamp, LiveLost>, Error> {
+) -> Result<Result<Locked, LiveLost>, Error> {
     Ok(match lock(connection, user, conversation).await? {
-        Some((Some(newest), started_at)) if newest == epoch => Ok(started_at),
+        Some(locked) if locked.live_epoch == Some(epoch) => Ok(locked),
         Some(_) => Err(LiveLost::Superseded),
         None => Err(LiveLost::Ended),
     })

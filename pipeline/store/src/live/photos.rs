@@ -34,7 +34,7 @@ pub struct Photo {
 pub enum PhotoRefusal {
     /// The conversation is no longer this socket's.
     Lost(LiveLost),
-    /// It has 100 pictures, or 20 MiB of them, or the user may store no more.
+    /// It has 100 pictures, or 20 MiB of them, or the user may store no more, or create no more conversations today.
     TooMany,
 }
 
@@ -50,10 +50,12 @@ impl Store {
         self.db
             .in_time(async {
                 let (mut transaction, now) = self.db.begin().await?;
-                if let Err(lost) = hold(&mut transaction, user, conversation, epoch).await? {
-                    return Ok(Err(PhotoRefusal::Lost(lost)));
-                }
-                let (stored, bytes) = held(&mut transaction, user, conversation).await?;
+                let locked = match hold(&mut transaction, user, conversation, epoch).await? {
+                    Ok(locked) => locked,
+                    Err(lost) => return Ok(Err(PhotoRefusal::Lost(lost))),
+                };
+                // Beside this one: a repeat takes no more room.
+                let (stored, bytes) = held(&mut transaction, user, conversation, Some(photo)).await?;
                 if stored >= MOST || bytes + base64.len() as i64 > MOST_BYTES {
                     return Ok(Err(PhotoRefusal::TooMany));
                 }
@@ -74,7 +76,8 @@ impl Store {
                     .bind(bytes)
                     .execute(&mut *transaction)
                     .await?;
-                match self.charge(&mut transaction, user, Charge { bytes, ..Charge::default() }, now).await {
+                let charge = Charge { conversations: i64::from(!locked.has_content), bytes, job: false };
+                match self.charge(&mut transaction, user, charge, now).await {
                     Err(Error::OverBudget(_)) => return Ok(Err(PhotoRefusal::TooMany)),
                     charged => charged?,
                 }
@@ -93,7 +96,7 @@ impl Store {
         reserve: impl FnOnce(usize) -> Result<(), R>,
     ) -> Result<Result<Vec<Photo>, R>, Error> {
         let mut snapshot = self.db.begin_reading().await?;
-        let (_, bytes) = held(&mut snapshot, user, conversation).await?;
+        let (_, bytes) = held(&mut snapshot, user, conversation, None).await?;
         if let Err(refused) = reserve(usize::try_from(bytes).unwrap_or(usize::MAX)) {
             return Ok(Err(refused));
         }
@@ -133,15 +136,17 @@ impl Store {
     }
 }
 
-/// How many pictures a conversation has, and the bytes of their base64.
+/// How many pictures a conversation has, except one, and the bytes of their base64.
 async fn held(
     connection: &mut PgConnection,
     user: &UserId,
     conversation: &ConversationId,
+    except: Option<&str>,
 ) -> Result<(i64, i64), Error> {
     Ok(sqlx::query_as(include_str!("../../sql/photos/held.sql"))
         .bind(user.as_str())
         .bind(conversation.as_str())
+        .bind(except)
         .fetch_one(connection)
         .await?)
 }

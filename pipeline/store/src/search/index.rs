@@ -25,6 +25,7 @@ struct DueRow {
     title: String,
     overview: String,
     private_text: Option<String>,
+    discarded: bool,
     user_name: Option<String>,
 }
 
@@ -111,7 +112,8 @@ async fn lines_of(connection: &mut PgConnection, due: &[DueRow]) -> Result<Vec<V
 
 async fn insert(connection: &mut PgConnection, due: &[DueRow], lines: &[Vec<String>]) -> Result<(), Error> {
     let mut columns = Columns::default();
-    for (row, lines) in due.iter().zip(lines) {
+    // What is discarded has no passages: searches take the newest matches, and would find these only.
+    for (row, lines) in due.iter().zip(lines).filter(|(row, _)| !row.discarded) {
         let head = format!("{}\n{}", row.title, row.overview);
         let said = match &row.private_text {
             Some(text) => passages(text.lines()),

@@ -26,6 +26,17 @@ pub(crate) struct Held {
     pub(crate) next_position: i32,
 }
 
+/// A conversation in progress, locked.
+#[derive(sqlx::FromRow)]
+pub(crate) struct Locked {
+    /// That of its newest socket; `None`: it is not a live one.
+    pub(crate) live_epoch: Option<i64>,
+    /// When it began.
+    pub(crate) started_at: Timestamp,
+    /// Words or pictures of it are stored.
+    pub(crate) has_content: bool,
+}
+
 impl Store {
     /// Appends segments in order, with the conversation locked and its status re-checked, so that a segment is in the
     /// revision or is refused. A segment whose id is stored already is left as it is. Speakers without a number
@@ -40,7 +51,7 @@ impl Store {
         segments: &[Segment],
     ) -> Result<Result<i64, AppendRefusal>, Error> {
         let (mut transaction, now) = self.db.begin_creating(&[conversation.as_str()]).await?;
-        let Some((_, started_at)) = lock(&mut transaction, user, conversation).await? else {
+        let Some(Locked { started_at, .. }) = lock(&mut transaction, user, conversation).await? else {
             return Ok(Err(match is_there(&mut transaction, user, conversation).await? {
                 true => AppendRefusal::NotInProgress,
                 false => AppendRefusal::NoConversation,
@@ -80,15 +91,23 @@ impl Store {
         transaction.commit().await?;
         Ok(Ok(segments))
     }
+
+    /// How many segments a conversation has.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn segment_count(&self, user: &UserId, conversation: &ConversationId) -> Result<i64, Error> {
+        let mut connection = self.db.pool().acquire().await?;
+        Ok(held(&mut connection, user, conversation).await?.segments)
+    }
 }
 
-/// Locks a conversation in progress, so that its words cannot be admitted meanwhile, and answers the epoch of its socket and
-/// when it began. `None`: unknown, or not in progress.
+/// Locks a conversation in progress, so that its words cannot be admitted meanwhile. `None`: unknown, or not in progress.
 pub(crate) async fn lock(
     connection: &mut PgConnection,
     user: &UserId,
     conversation: &ConversationId,
-) -> Result<Option<(Option<i64>, Timestamp)>, sqlx::Error> {
+) -> Result<Option<Locked>, sqlx::Error> {
     sqlx::query_as(include_str!("../../sql/conversations/lock.sql"))
         .bind(user.as_str())
         .bind(conversation.as_str())

@@ -19,6 +19,7 @@ use crate::{
         times::{ago, time},
     },
     exit::Exit,
+    over_shards::numbers,
 };
 
 /// How often a line is written although no count changed, while a ready job waits and lines cannot be rewritten.
@@ -94,9 +95,11 @@ pub(super) async fn watch(shards: &[Operations], watch: &Watch, as_json: bool) -
     }
     match without.is_empty() {
         true => Ok(()),
-        false => {
-            Err(Exit::Unavailable(format!("not every shard answered: nothing of {}", named(&without))).into())
-        }
+        false => Err(Exit::Unavailable(format!(
+            "not every shard answered: nothing of {}",
+            numbers(without.into_iter())
+        ))
+        .into()),
     }
 }
 
@@ -121,10 +124,6 @@ async fn look(shards: &[Operations]) -> Result<Look<'_>, db::Error> {
     }
 }
 
-fn named(shards: &[u16]) -> String {
-    shards.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")
-}
-
 /// Whose jobs are not in the sum from here on: else they would look like jobs that went away.
 fn tell_missing(look: &Look<'_>, as_json: bool) -> anyhow::Result<()> {
     for (shard, error) in &look.away {
@@ -133,7 +132,7 @@ fn tell_missing(look: &Look<'_>, as_json: bool) -> anyhow::Result<()> {
     match look.without().as_slice() {
         _ if as_json => Ok(()),
         [] => say!("with all shards:"),
-        without => say!("without shard {}:", named(without)),
+        without => say!("without shard {}:", numbers(without.iter().copied())),
     }
 }
 
