@@ -366,7 +366,7 @@ async fn stt_dropped_session_sends_nothing_more() {
     let audio = |samples| speech::Audio { tracks: vec![samples], source: Vec::new() };
     sleep(Duration::from_secs(1)).await;
     recognizer.hear(&audio([tone(300, 2.0), silence(2.0)].concat()));
-    recognizer.finish();
+    drop(recognizer);
     sleep(Duration::from_secs(60)).await;
     assert_eq!(server.requests().len(), 0);
 }
