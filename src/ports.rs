@@ -38,7 +38,7 @@ impl api::ByokRuns for Keyed {
     fn permit(&self, user: &UserId) -> Option<Box<dyn api::ByokPermit>> {
         let shards = u16::try_from(self.0.len()).unwrap_or(u16::MAX);
         let runs = self.0.get(usize::from(shard_of_user(user.as_str(), shards)))?;
-        Some(Box::new(Permit(runs.reserve()?)))
+        Some(Box::new(Permit(runs.reserve(user)?)))
     }
 }
 

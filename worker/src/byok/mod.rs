@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use job::{JobId, WorkerId};
 use ledger::{Ledger, StoredJob};
+use records::UserId;
 use secrecy::SecretString;
 use stages::Engines;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -23,12 +24,14 @@ use crate::metrics::Metrics;
 use crate::settings::Settings;
 use crate::shared::Shared;
 
-use permit::Permits;
+use permit::{Permit, Permits};
 use queue::{Queue, Waiting};
 use session::Session;
 
 /// Jobs whose keys wait in memory for a slot.
 const MOST_WAITING: usize = 100;
+/// Those of one user.
+const MOST_OF_USER: usize = 25;
 
 /// The engines that call their provider with a user's key; `None` when no provider can be asked with such a key.
 pub type EnginesWithKey = Arc<dyn Fn(&SecretString) -> Option<Engines> + Send + Sync>;
@@ -53,6 +56,7 @@ struct Registry {
 /// A place for one more job, kept until it is used or dropped.
 pub struct Reservation {
     registry: Arc<Registry>,
+    user: UserId,
     slot: Option<OwnedSemaphorePermit>,
     waiting: Option<Waiting>,
     /// A stopping process waits for those who have been given a place.
@@ -81,9 +85,9 @@ impl ByokRuns {
         self.registry.shared.renew_for(&self.registry.tracker, soft, hard).await;
     }
 
-    /// A place for one more job: in a free slot, or among those that wait for one. `None` when too many wait, or
-    /// the process is stopping.
-    pub fn reserve(&self) -> Option<Reservation> {
+    /// A place for one more job of the user: in a free slot, or among those that wait for one. `None` when too many wait, in
+    /// all or of the user, or the process is stopping.
+    pub fn reserve(&self, user: &UserId) -> Option<Reservation> {
         let registry = Arc::clone(&self.registry);
         if registry.shared.soft.is_cancelled() {
             return None;
@@ -91,10 +95,10 @@ impl ByokRuns {
         let slot = Arc::clone(&registry.slots).try_acquire_owned().ok();
         let waiting = match slot {
             Some(_) => None,
-            None => Some(registry.queue.enter_below(MOST_WAITING)?),
+            None => Some(registry.queue.enter_below(user, MOST_WAITING, MOST_OF_USER)?),
         };
         let _awaited = registry.tracker.token();
-        Some(Reservation { registry, slot, waiting, _awaited })
+        Some(Reservation { registry, user: user.clone(), slot, waiting, _awaited })
     }
 }
 
@@ -108,19 +112,20 @@ impl Reservation {
     pub fn run(self, claimed: StoredJob, key: SecretString) {
         let permit = self.registry.permits.issue(&claimed.job.id, key);
         let job = claimed.job.id.clone();
-        self.begin(Session { job, permit, lease: Some(claimed) });
+        self.begin(job, permit, Some(claimed));
     }
 
     /// Claims and runs a parked job as soon as a slot is free. Where this process holds keys for it already, the newer
     /// ones take their place, and what it was waiting for is over.
     pub fn wait(self, job: JobId, key: SecretString) {
         if let Some(permit) = self.registry.permits.issue_or_renew(&job, key) {
-            self.begin(Session { job, permit, lease: None });
+            self.begin(job, permit, None);
         }
     }
 
-    fn begin(self, session: Session) {
-        let Self { registry, slot, waiting, .. } = self;
+    fn begin(self, job: JobId, permit: Arc<Permit>, lease: Option<StoredJob>) {
+        let Self { registry, user, slot, waiting, .. } = self;
+        let session = Session { user, job, permit, lease };
         let tracker = registry.tracker.clone();
         tracker.spawn(async move { session.run(&registry, slot, waiting).await });
     }
@@ -143,13 +148,14 @@ mod tests {
             Ledger::new(sqlx::postgres::PgConnectOptions::new_without_pgpass(), ledger::Settings::default());
         let metrics = Metrics::new(&Registry::new()).unwrap();
         let runs = ByokRuns::new(ledger, Arc::new(|_| None), metrics, Settings::default());
-        let slots = (0..crate::run_slots::KEYED).map(|_| runs.reserve().unwrap()).collect();
+        let slots = (0..crate::run_slots::KEYED).map(|_| runs.reserve(&UserId::new("u")).unwrap()).collect();
         (runs, slots)
     }
 
     /// Hands over keys for the one job of these tests, and lets its holder have its turn.
     async fn bring(runs: &ByokRuns) {
-        runs.reserve().unwrap().wait(JobId::derive("u", "c", 1), SecretString::from("sk-1".to_owned()));
+        let place = runs.reserve(&UserId::new("u")).unwrap();
+        place.wait(JobId::derive("u", "c", 1), SecretString::from("sk-1".to_owned()));
         tokio::task::yield_now().await;
         assert_eq!(runs.registry.shared.metrics.keyed("waiting").get(), 1);
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use job::{JobId, Policy};
 use ledger::{Answer, NamedClaim, StoredJob, Transition};
+use records::UserId;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -24,6 +25,7 @@ const UNANSWERED: Duration = Duration::from_secs(1);
 
 /// The holder of one job's keys.
 pub(super) struct Session {
+    pub(super) user: UserId,
     pub(super) job: JobId,
     pub(super) permit: Arc<Permit>,
     /// With the lease that its admission took; without one the job is parked.
@@ -58,7 +60,7 @@ impl Session {
         slot: Option<OwnedSemaphorePermit>,
         waiting: Option<Waiting>,
     ) {
-        let Self { job, permit, mut lease } = self;
+        let Self { user, job, permit, mut lease } = self;
         let (mut slot, mut waiting) = (slot, waiting);
         loop {
             let (slot, keys) = match slot.take() {
@@ -75,9 +77,9 @@ impl Session {
             }
             match next {
                 Next::Over if registry.permits.give_back(&job, &permit, &keys) => return,
-                Next::Over => waiting = Some(registry.queue.enter()),
+                Next::Over => waiting = Some(registry.queue.enter(&user)),
                 Next::Again(wait) => {
-                    waiting = Some(registry.queue.enter());
+                    waiting = Some(registry.queue.enter(&user));
                     registry.pause(wait, &permit, &keys).await;
                 }
             }

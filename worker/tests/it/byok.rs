@@ -10,6 +10,7 @@ use std::{
 use job::{FailureCode, Outcome, Queue, State, WorkerId};
 use ledger::{NamedClaim, OperatorAction};
 use operations::Operations;
+use records::UserId;
 use setup::{REFUSED, Setup, UNANSWERED, key, until_stopping};
 use stages::Failure;
 use worker::{Ended, Reservation, RunEvent, Settings};
@@ -140,11 +141,12 @@ async fn byok_replaced_keys_are_not_sent() {
 async fn byok_queue_holds_a_hundred() {
     let bench = Bench::new().await;
     let setup = Setup::open(bench.ledger.clone(), &Script::open());
-    let places: Vec<Reservation> = (0..104).map(|_| setup.reserve()).collect();
+    let reserve = |number: usize| setup.runs.reserve(&UserId::new(format!("u{}", number / 25)));
+    let places: Vec<Reservation> = (0..104).map(|number| reserve(number).unwrap()).collect();
     assert_eq!(places.iter().filter(|place| place.claimant().is_some()).count(), 4);
-    assert!(setup.runs.reserve().is_none());
+    assert!(reserve(200).is_none());
     drop(places);
-    assert!(setup.runs.reserve().is_some(), "a place that is not used is given back");
+    assert!(reserve(200).is_some(), "a place that is not used is given back");
 }
 
 #[tokio::test]
