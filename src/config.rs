@@ -197,7 +197,7 @@ pub(crate) struct Config {
     #[arg(long, env = "LISTEN_OPENAI_CONTEXT_TOKENS", default_value_t = 16_384, value_name = "N")]
     pub(crate) openai_context_tokens: u32,
     /// Address ranges that users' URLs may reach besides public ones; `dev` and `demo` allow loopback.
-    #[arg(long, env = "LISTEN_ALLOW_OUTGOING", value_delimiter = ',', value_name = "CIDR,…", value_parser = range)]
+    #[arg(long, env = "LISTEN_ALLOW_OUTGOING", value_delimiter = ',', value_name = "CIDR,…", value_parser = network)]
     pub(crate) allow_outgoing: Vec<IpNet>,
     /// Vendor names accepted as `source`, besides the eight generic ones, instead of the twelve that are built in.
     #[arg(long, env = "LISTEN_VENDOR_SOURCES", value_delimiter = ',', value_name = "NAME,…")]
@@ -346,6 +346,6 @@ fn address(text: &str) -> Result<SocketAddr, &'static str> {
     text.parse().map_err(|_| "an IP address and a port, such as 127.0.0.1:8080")
 }
 
-fn range(text: &str) -> Result<IpNet, &'static str> {
+fn network(text: &str) -> Result<IpNet, &'static str> {
     text.parse().map_err(|_| "a range of addresses, such as 10.0.0.0/8")
 }
