@@ -62,7 +62,7 @@ async fn prune_keeps_unsettled_dead_letters_and_lowers_the_totals() {
         "totals follow"
     );
     let by_code = "select format('%s %s', settled, sum(jobs)) from dead_letter_totals group by settled order by settled";
-    assert_eq!(world.list(by_code).await, ["f 1", "t 0"], "and so are the totals by code");
+    assert_eq!(world.list::<String>(by_code).await, ["f 1", "t 0"], "and so are the totals by code");
     assert_eq!(world.prune(MONTH, 100).await, Pruned::default());
 }
 
