@@ -1,5 +1,7 @@
 //! The parts of an HTTP exchange with such a server that do not depend on what is asked of it.
 
+use std::error::Error as _;
+use std::io;
 use std::time::Duration;
 
 use reqwest::header::HeaderValue;
@@ -73,6 +75,20 @@ pub fn bearer(key: &SecretString) -> Option<HeaderValue> {
     // Keeps it out of `Debug` and out of the compression tables of HTTP/2.
     value.set_sensitive(true);
     Some(value)
+}
+
+/// Whether there is no connection because of TLS: a certificate that is not accepted, or a server that speaks none.
+pub fn is_of_tls(error: &reqwest::Error) -> bool {
+    let mut cause = error.source();
+    while let Some(found) = cause {
+        // An I/O error hides what it was made of from its sources.
+        let inner = found.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        if found.is::<rustls::Error>() || inner.is_some_and(|inner| inner.is::<rustls::Error>()) {
+            return true;
+        }
+        cause = found.source();
+    }
+    false
 }
 
 /// The body of `response`, of at most `most` bytes.
