@@ -36,6 +36,7 @@ mod listings;
 mod live;
 mod live_floods;
 mod live_outage;
+mod migrate_beside_a_dump;
 mod migrate_interrupted;
 mod model_calls;
 mod operations;
