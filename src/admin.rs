@@ -140,12 +140,13 @@ impl ShardReadiness<'_> {
     async fn database(&self) -> Result<(), &'static str> {
         let db = self.ledger.db();
         let asked = async { Ok((db.is_migrated().await?, db.accepts_writes().await?)) };
-        let (is_migrated, accepts_writes) =
-            db.within(READY_WAIT, asked).await.map_err(|error| match error.trouble() {
-                Some(Trouble::Pooler) => POOLER,
-                _ => "the database does not answer\n",
-            })?;
-        self.statements().await?;
+        // Together: both may be answered by silence, and what a pooler makes of the first is any error.
+        let (asked, statements) = tokio::join!(db.within(READY_WAIT, asked), self.statements());
+        statements?;
+        let (is_migrated, accepts_writes) = asked.map_err(|error| match error.trouble() {
+            Some(Trouble::Pooler) => POOLER,
+            _ => "the database does not answer\n",
+        })?;
         if !is_migrated {
             return Err(SCHEMA);
         }

@@ -93,7 +93,7 @@ pub(crate) async fn wait_for_statements(ledger: &Ledger, stop: &CancellationToke
         if !std::mem::replace(&mut is_told, true) {
             tracing::error!(
                 shard = %db.shard(),
-                "{POOLER}; until then nothing is processed"
+                "{POOLER}; until then no job is run"
             );
         }
         stop.run_until_cancelled(tokio::time::sleep(EVERY)).await;

@@ -7,31 +7,33 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use serde_json::Value;
-use sqlx::{ConnectOptions, postgres::PgConnectOptions};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use sqlx::postgres::PgConnectOptions;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::Mutex;
 
 use crate::binary;
-use crate::process::{Process, until};
+use crate::client::page;
+use crate::process::Process;
 use crate::world::World;
 
 const STARTUP: u32 = 196_608;
 /// Everybody is let in, and the session is ready.
 const LET_IN: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
 
-#[tokio::test]
+// A command is waited for while the pooler works.
+#[tokio::test(flavor = "multi_thread")]
 async fn pooler_that_keeps_no_sessions_is_named_and_nothing_runs_behind_it() {
     let world = World::new().await;
     let options = PgConnectOptions::from_str(&world.url).expect("it is one of ours");
     let pooler = start(&options).await;
-    let pooled = options.host("127.0.0.1").port(pooler.port()).to_url_lossy().to_string();
+    let (user, database) = (options.get_username(), options.get_database().unwrap_or_default());
+    let pooled = format!("postgresql://{user}@{pooler}/{database}");
     let mut process = Process::serve(&pooled, &[]).await;
 
     process.line(TOLD, |line| line["level"] == "ERROR").await;
-    until(async || ready(&process).await.1.contains("pool_mode = session")).await;
     for _ in 0..3 {
-        let (status, told) = ready(&process).await;
+        let (status, told) = page(&format!("{}/readyz", process.admin)).await;
         assert!(status == 503 && told.contains("pool_mode = session"), "{status} {told}");
     }
     assert!(!process.logs().contains("could not be claimed"), "{}", process.logs());
@@ -43,12 +45,7 @@ async fn pooler_that_keeps_no_sessions_is_named_and_nothing_runs_behind_it() {
 }
 
 const TOLD: &str = "a pooler in front of the server hands every transaction to another session: let it keep sessions \
-    (PgBouncer: pool_mode = session), or name the server itself in its URL; until then nothing is processed";
-
-async fn ready(process: &Process) -> (u16, String) {
-    let answer = reqwest::get(format!("{}/readyz", process.admin)).await.expect("it answers");
-    (answer.status().as_u16(), answer.text().await.expect("a text"))
-}
+    (PgBouncer: pool_mode = session), or name the server itself in its URL; until then no job is run";
 
 async fn start(server: &PgConnectOptions) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
@@ -62,8 +59,16 @@ async fn start(server: &PgConnectOptions) -> SocketAddr {
     addr
 }
 
-async fn session(server: &PgConnectOptions) -> io::Result<TcpStream> {
-    let mut stream = TcpStream::connect((server.get_host(), server.get_port())).await?;
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+async fn session(server: &PgConnectOptions) -> io::Result<Box<dyn Stream>> {
+    let mut stream: Box<dyn Stream> = match server.get_socket() {
+        Some(folder) => {
+            Box::new(UnixStream::connect(folder.join(format!(".s.PGSQL.{}", server.get_port()))).await?)
+        }
+        None => Box::new(TcpStream::connect((server.get_host(), server.get_port())).await?),
+    };
     let mut words = STARTUP.to_be_bytes().to_vec();
     let database = server.get_database().unwrap_or_default();
     for word in ["user", server.get_username(), "database", database, ""] {
@@ -76,7 +81,7 @@ async fn session(server: &PgConnectOptions) -> io::Result<TcpStream> {
 }
 
 /// One client: what it asks is answered by the session, which it holds until a transaction is over.
-async fn pass(mut client: TcpStream, session: Arc<Mutex<TcpStream>>) -> io::Result<()> {
+async fn pass(mut client: TcpStream, session: Arc<Mutex<Box<dyn Stream>>>) -> io::Result<()> {
     let mut words = vec![0; client.read_u32().await? as usize - 4];
     client.read_exact(&mut words).await?;
     if words[..4] != STARTUP.to_be_bytes() {
@@ -93,10 +98,10 @@ async fn pass(mut client: TcpStream, session: Arc<Mutex<TcpStream>>) -> io::Resu
             }
             held.write_all(&asked).await?;
             if matches!(asked[0], b'Q' | b'S') {
-                let mut told = message(&mut held).await?;
+                let mut told = message(&mut *held).await?;
                 client.write_all(&told).await?;
                 while told[0] != b'Z' {
-                    told = message(&mut held).await?;
+                    told = message(&mut *held).await?;
                     client.write_all(&told).await?;
                 }
                 if told[5] == b'I' {
@@ -108,7 +113,7 @@ async fn pass(mut client: TcpStream, session: Arc<Mutex<TcpStream>>) -> io::Resu
     }
 }
 
-async fn message(from: &mut TcpStream) -> io::Result<Vec<u8>> {
+async fn message(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8>> {
     let kind = from.read_u8().await?;
     let length = from.read_u32().await?;
     let mut whole = [vec![kind], length.to_be_bytes().to_vec(), vec![0; length as usize - 4]].concat();
