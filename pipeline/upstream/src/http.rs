@@ -1,6 +1,6 @@
 //! The parts of an HTTP exchange with such a server that do not depend on what is asked of it.
 
-use std::error::Error as _;
+use std::error::Error;
 use std::io;
 use std::time::Duration;
 
@@ -81,12 +81,12 @@ pub fn bearer(key: &SecretString) -> Option<HeaderValue> {
 pub fn is_of_tls(error: &reqwest::Error) -> bool {
     let mut cause = error.source();
     while let Some(found) = cause {
-        // An I/O error hides what it was made of from its sources.
-        let inner = found.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        if found.is::<rustls::Error>() || inner.is_some_and(|inner| inner.is::<rustls::Error>()) {
+        if found.is::<rustls::Error>() {
             return true;
         }
-        cause = found.source();
+        // An I/O error hides what it was made of from its sources.
+        let made_of = found.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        cause = made_of.map(|inner| -> &(dyn Error + 'static) { inner }).or_else(|| found.source());
     }
     false
 }
@@ -117,6 +117,22 @@ mod tests {
     use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
+
+    #[tokio::test]
+    async fn server_that_speaks_no_tls_is_told_from_one_that_is_away() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = Url::parse(&format!("https://{}/", listener.local_addr().unwrap())).unwrap();
+        let client = client(&base).unwrap();
+        let answering = tokio::spawn(async move {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+            let _ = socket.read(&mut [0; 512]).await;
+        });
+        assert!(is_of_tls(&client.get(base.clone()).send().await.unwrap_err()));
+        answering.await.unwrap();
+        assert!(!is_of_tls(&client.get(base).send().await.unwrap_err()), "nobody listens any more");
+    }
 
     /// The next connection to a server that speaks HTTP/2.
     async fn accept(listener: &TcpListener) -> TcpStream {
