@@ -19,6 +19,7 @@ use axum::{
     routing::get,
 };
 use compute::Pool;
+use db::Trouble;
 use futures::{StreamExt, future::join_all, stream::FuturesUnordered};
 use ledger::{Ledger, Shards};
 use prometheus::{Encoder, Registry, TextEncoder};
@@ -31,6 +32,7 @@ use self::gauges::Service;
 const READY_WAIT: Duration = Duration::from_secs(2);
 
 const SCHEMA: &str = "the schema is not this version's: run `listen migrate`\n";
+const POOLER: &str = "a pooler in front of the database keeps no sessions (PgBouncer: pool_mode = session)\n";
 const NO_WRITES: &str = "the database accepts no writes\n";
 
 /// What the admin routes look at.
@@ -51,6 +53,8 @@ pub(crate) struct Readiness {
     pub(crate) workers: Vec<Arc<OnceLock<Health>>>,
     /// Whether the database of each shard accepted writes once since the process started.
     pub(crate) accepted_writes: Vec<Arc<AtomicBool>>,
+    /// Whether each shard was seen to keep prepared statements.
+    pub(crate) keeps_statements: Vec<Arc<AtomicBool>>,
     pub(crate) stopping: CancellationToken,
 }
 
@@ -93,12 +97,14 @@ impl Readiness {
     }
 
     fn each(&self) -> impl Iterator<Item = ShardReadiness<'_>> {
-        let shards = self.shards.iter().zip(&self.workers).zip(&self.accepted_writes);
-        shards.map(|((ledger, worker), accepted_writes)| ShardReadiness {
+        let seen = self.accepted_writes.iter().zip(&self.keeps_statements);
+        let shards = self.shards.iter().zip(&self.workers).zip(seen);
+        shards.map(|((ledger, worker), (accepted_writes, keeps_statements))| ShardReadiness {
             ledger,
             has_worker: self.has_worker,
             worker,
             accepted_writes,
+            keeps_statements,
         })
     }
 }
@@ -109,6 +115,7 @@ struct ShardReadiness<'a> {
     has_worker: bool,
     worker: &'a OnceLock<Health>,
     accepted_writes: &'a AtomicBool,
+    keeps_statements: &'a AtomicBool,
 }
 
 impl ShardReadiness<'_> {
@@ -133,8 +140,13 @@ impl ShardReadiness<'_> {
     async fn database(&self) -> Result<(), &'static str> {
         let db = self.ledger.db();
         let asked = async { Ok((db.is_migrated().await?, db.accepts_writes().await?)) };
-        let (is_migrated, accepts_writes) =
-            db.within(READY_WAIT, asked).await.map_err(|_| "the database does not answer\n")?;
+        // Together: both may be answered by silence, and what a pooler makes of the first is any error.
+        let (asked, statements) = tokio::join!(db.within(READY_WAIT, asked), self.statements());
+        statements?;
+        let (is_migrated, accepts_writes) = asked.map_err(|error| match error.trouble() {
+            Some(Trouble::Pooler) => POOLER,
+            _ => "the database does not answer\n",
+        })?;
         if !is_migrated {
             return Err(SCHEMA);
         }
@@ -142,6 +154,20 @@ impl ShardReadiness<'_> {
             true => Ok(()),
             false => Err(NO_WRITES),
         }
+    }
+
+    /// Asked until it is known: a server that has no session left for the question may answer all the same.
+    async fn statements(&self) -> Result<(), &'static str> {
+        if self.keeps_statements.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let db = self.ledger.db();
+        match db.within(READY_WAIT, db.loses_statements()).await {
+            Ok(true) => return Err(POOLER),
+            Ok(false) => self.keeps_statements.store(true, Ordering::Relaxed),
+            Err(_) => {}
+        }
+        Ok(())
     }
 }
 
@@ -229,7 +255,9 @@ mod tests {
         let has_worker = worker.is_some();
         let workers = vec![Arc::new(worker.map_or_else(OnceLock::new, OnceLock::from))];
         let accepted_writes = vec![Arc::default()];
-        let readiness = Readiness { shards, has_worker, workers, accepted_writes, stopping };
+        let keeps_statements = vec![Arc::default()];
+        let readiness =
+            Readiness { shards, has_worker, workers, accepted_writes, keeps_statements, stopping };
         let admin = Admin { registry: Registry::new(), service, readiness };
         let answer = ready(State(admin), RawQuery(query.map(str::to_owned))).await;
         let (status, body) = (answer.status(), to_bytes(answer.into_body(), 1 << 10).await.unwrap());

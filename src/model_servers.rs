@@ -260,7 +260,8 @@ fn is_without_list(check: &ModelAnswer) -> bool {
 /// Whether a call failed in a way that is over when the server answers anything at all.
 fn passes_by_itself(call: &ModelAnswer) -> bool {
     let class = call.class.as_deref().and_then(ErrorClass::from_name);
-    matches!(class, Some(ErrorClass::Unreachable | ErrorClass::ServerError | ErrorClass::Timeout))
+    use ErrorClass::{Certificate, ServerError, Timeout, Unreachable};
+    matches!(class, Some(Unreachable | Certificate | ServerError | Timeout))
 }
 
 /// How the settings of a server begin.
@@ -285,6 +286,9 @@ fn trouble(class: Option<ErrorClass>, of: &str) -> (Standing, String) {
         }
         Some(ErrorClass::Unreachable) => {
             return (Standing::Away, format!("cannot be reached: `{of}_BASE_URL`"));
+        }
+        Some(ErrorClass::Certificate) => {
+            (Standing::Away, "has no certificate that is accepted; the log says why")
         }
         Some(ErrorClass::QuotaExhausted) => (Standing::Away, "has no credit or quota left for this key"),
         Some(ErrorClass::ServerError) => (Standing::Away, "fails"),

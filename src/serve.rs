@@ -94,6 +94,7 @@ pub(crate) async fn start(app: &Arc<App>, lifecycle: &Lifecycle) -> anyhow::Resu
         has_worker: app.config.has(Role::Worker),
         workers: app.shards.iter().map(|_| Arc::default()).collect(),
         accepted_writes: app.shards.iter().map(|_| Arc::default()).collect(),
+        keeps_statements: app.shards.iter().map(|_| Arc::default()).collect(),
         stopping: lifecycle.soft.clone(),
     };
     let admin_router = admin::router(readiness.clone(), app.compute.clone(), app.registry.clone());
@@ -167,11 +168,12 @@ struct ShardStart {
 }
 
 impl ShardStart {
-    /// Waits for the shard's schema and starts what the roles ask for there. A shard that does not answer is started all the
+    /// Waits for sessions of use and for the shard's schema, and starts what the roles ask for there. A shard that does not answer is started all the
     /// same: what works with it waits for it.
     async fn start(self) {
         tracing::debug!(shard = %self.ledger.db().shard(), "starting");
         self.tasks.spawn(schema::watch(self.ledger.clone(), self.lifecycle.soft.clone()));
+        schema::wait_for_statements(&self.ledger, &self.lifecycle.soft).await;
         schema::wait(&self.ledger, &self.lifecycle.soft).await;
         if let Err(error) = self.start_work() {
             tracing::error!(%error, "a part of this process cannot be started: it stops");

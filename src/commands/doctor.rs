@@ -27,7 +27,7 @@ use crate::{
     config::TasksConfig,
     connections::most_open_files,
     database::{self, is_there},
-    exit::{Exit, in_one_line},
+    exit::{Exit, POOLER, in_one_line},
     schema::refuse_others,
 };
 
@@ -187,6 +187,10 @@ async fn examine(
     queue: &[Remark],
 ) -> anyhow::Result<Seen> {
     is_there(operations).await?;
+    if operations.db().loses_statements().await? {
+        let pooler = remark("pooler", Level::Failure, POOLER.to_owned());
+        return Ok(Seen { is_migrated: false, of_server: vec![pooler], of_shard: Vec::new() });
+    }
     let found = operations.examine().await?;
     // What the gauges read besides: a view of the server's own that is kept from the role ends the examination, too.
     operations.health().await?;
@@ -263,6 +267,7 @@ fn judge(found: &Examination, workers: &Workers, near: &Near) -> Seen {
             processes::rounds(found, workers),
         ]);
     }
+    of_shard.extend(clock::set_back(found.ahead));
     of_shard.extend(near.secrets.map(|(found, has_key)| secrets::secrets(found, has_key)));
     Seen { is_migrated: migrated, of_server: server::server(found, workers, near), of_shard }
 }

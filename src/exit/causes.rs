@@ -50,6 +50,9 @@ pub(super) fn next_step(error: &anyhow::Error) -> Option<&'static str> {
     }
 }
 
+pub(crate) const POOLER: &str = "a pooler in front of the server hands every transaction to another session: let it keep \
+    sessions (PgBouncer: pool_mode = session), or name the server itself in its URL";
+
 fn about(trouble: Trouble) -> &'static str {
     match trouble {
         Trouble::Unreachable => {
@@ -75,10 +78,7 @@ fn about(trouble: Trouble) -> &'static str {
             "do the tables belong to the user of its URL? Restore and migrate as that user, or hand over what another one \
              made (`alter table … owner to …`). A view of PostgreSQL's own, pg_…, is given back by `grant select`"
         }
-        Trouble::Pooler => {
-            "a pooler in front of the server hands every transaction to another session: let it keep sessions (PgBouncer: \
-             pool_mode = session), or name the server itself in its URL"
-        }
+        Trouble::Pooler => POOLER,
         Trouble::Disk => {
             "a disk of the server is full: make room there, then repeat it. Nothing has to be restarted while the server is up"
         }

@@ -24,6 +24,9 @@ use crate::{
 const FIRST_MESSAGE: Duration = Duration::from_secs(5);
 /// A frame up to this size is read to be refused; a longer one is not read.
 const LARGEST_READ: usize = 4 * LARGEST_FRAME;
+/// What a client has not taken yet: a frame with all that a session stores at once, and answers to pings. Those of a client that
+/// sends pings and reads nothing would grow without it until its socket is given up.
+const MOST_UNSENT: usize = 8 * 1024 * 1024;
 /// What a socket reads at once, and holds while it is idle: a quarter of a second of audio. A longer frame takes more while it lasts.
 const READ_BUFFER: usize = 8 * 1024;
 /// How many names of the user's people a recognizer gets.
@@ -148,7 +151,8 @@ async fn web_listen(
 }
 
 fn bounded(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
-    upgrade.max_message_size(LARGEST_READ).max_frame_size(LARGEST_READ).read_buffer_size(READ_BUFFER)
+    let upgrade = upgrade.max_message_size(LARGEST_READ).max_frame_size(LARGEST_READ);
+    upgrade.read_buffer_size(READ_BUFFER).max_write_buffer_size(MOST_UNSENT)
 }
 
 /// Reads the first message of a browser's session and lets it in, or says why not.

@@ -14,6 +14,7 @@ mod locate;
 mod lock;
 mod migrate;
 mod owner;
+mod pooler;
 mod release;
 pub mod secrets;
 mod shard;

@@ -10,7 +10,7 @@ use sqlx::{
     migrate::{Migrate, MigrateError, Migration, Migrator},
 };
 
-use crate::{Db, Error, Shard, connect::of_one, shard};
+use crate::{Db, Error, Shard, connect::of_one, error::is_of_a_lock, shard};
 
 /// The schema, forward only (`migrations/`).
 pub static MIGRATOR: Migrator = sqlx::migrate!("../../migrations");
@@ -156,14 +156,37 @@ async fn apply(missing: &[i64], session: &mut PgConnection) -> Result<(), sqlx::
                 drop_leftovers(&statements, session).await?;
                 run(migration, &statements, session).await?;
             }
-            false => {
-                let mut transaction = session.begin().await?;
-                run(migration, &statements, &mut transaction).await?;
-                transaction.commit().await?;
-            }
+            false => run_with_locks(migration, &statements, session).await?,
         }
     }
     Ok(())
+}
+
+/// Runs them in a transaction, once each lock is given at once: everybody else queues up behind one that is waited for, as behind a
+/// dump for hours.
+async fn run_with_locks(
+    migration: &Migration,
+    statements: &[&'static str],
+    session: &mut PgConnection,
+) -> Result<(), sqlx::Error> {
+    let mut is_told = false;
+    loop {
+        let mut transaction = session.begin().await?;
+        match run(migration, statements, &mut transaction).await {
+            Ok(()) => return transaction.commit().await,
+            Err(error) if is_of_a_lock(&error) => {
+                transaction.rollback().await?;
+                if !std::mem::replace(&mut is_told, true) {
+                    tracing::warn!(
+                        version = migration.version,
+                        "a migration needs a table that transactions of other sessions hold: it asks again and again"
+                    );
+                }
+                tokio::time::sleep(BETWEEN_LOCKS).await;
+            }
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// Runs them, and notes that the migration was applied.
@@ -173,6 +196,10 @@ async fn run(
     session: &mut PgConnection,
 ) -> Result<(), sqlx::Error> {
     for statement in statements {
+        if !migration.no_tx {
+            // Shorter than the file's own, behind which requests end with 503.
+            session.execute(LOCK).await?;
+        }
         let ran = sqlx::raw_sql(*statement).execute(&mut *session).await;
         ran.map_err(|error| MigrateError::ExecuteMigration(error, migration.version))?;
     }
@@ -221,6 +248,10 @@ fn statements(file: &str) -> Vec<&str> {
 /// What a DBA allows other sessions: it would end a migration of a large table each time anew.
 const UNLIMITED: &str =
     "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0";
+
+/// How long a lock is waited for while a transaction changes the schema, and how long others then go on.
+const LOCK: &str = "set local lock_timeout = '300ms'";
+const BETWEEN_LOCKS: Duration = Duration::from_secs(1);
 
 /// After how long it is said what is waited for.
 const TELLING: Duration = Duration::from_secs(2);

@@ -29,6 +29,8 @@ named! {
         Timeout = "timeout",
         /// It could not be connected to, or the connection broke.
         Unreachable = "unreachable",
+        /// Its certificate is not accepted, or it speaks no TLS.
+        Certificate = "certificate",
         /// The answer ended before it was whole.
         Cut = "cut",
         /// The answer did not have the agreed form.

@@ -29,6 +29,8 @@ pub struct Examination {
     pub without_owners: i64,
     /// Leases that ran out more than a minute ago, counted to 1,000: no process watches.
     pub unwatched_leases: i64,
+    /// How many seconds the newest job was admitted ahead of the database's clock, which was set back since.
+    pub ahead: f64,
     /// Transactions older than a minute, oldest first, ten at most. They hold back vacuum.
     pub old_transactions: Vec<OldTransaction>,
     /// Prepared transactions and replication slots that hold back vacuum, by name.
@@ -78,6 +80,7 @@ impl Operations {
                 .await?,
             without_owners: 0,
             unwatched_leases: 0,
+            ahead: 0.0,
             old_transactions: sqlx::query_as(include_str!("../sql/doctor/old_transactions.sql"))
                 .fetch_all(&mut *connection)
                 .await?,
@@ -93,6 +96,9 @@ impl Operations {
                 number(connection, include_str!("../sql/doctor/without_owners.sql")).await?;
             found.unwatched_leases =
                 number(connection, include_str!("../sql/doctor/unwatched_leases.sql")).await?;
+            found.ahead = sqlx::query_scalar(include_str!("../sql/doctor/ahead.sql"))
+                .fetch_one(&mut *connection)
+                .await?;
             found.bloated =
                 sqlx::query_as(include_str!("../sql/doctor/bloated.sql")).fetch_all(&mut *connection).await?;
             found.last_round = last_round(connection).await?;

@@ -1,5 +1,7 @@
 //! The parts of an HTTP exchange with such a server that do not depend on what is asked of it.
 
+use std::error::Error;
+use std::io;
 use std::time::Duration;
 
 use reqwest::header::HeaderValue;
@@ -75,6 +77,20 @@ pub fn bearer(key: &SecretString) -> Option<HeaderValue> {
     Some(value)
 }
 
+/// Whether there is no connection because of TLS: a certificate that is not accepted, or a server that speaks none.
+pub fn is_of_tls(error: &reqwest::Error) -> bool {
+    let mut cause = error.source();
+    while let Some(found) = cause {
+        if found.is::<rustls::Error>() {
+            return true;
+        }
+        // An I/O error hides what it was made of from its sources.
+        let made_of = found.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        cause = made_of.map(|inner| -> &(dyn Error + 'static) { inner }).or_else(|| found.source());
+    }
+    false
+}
+
 /// The body of `response`, of at most `most` bytes.
 pub async fn read_at_most(mut response: Response, most: usize) -> Result<Vec<u8>, Broken> {
     let mut body = Vec::new();
@@ -101,6 +117,22 @@ mod tests {
     use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
+
+    #[tokio::test]
+    async fn server_that_speaks_no_tls_is_told_from_one_that_is_away() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = Url::parse(&format!("https://{}/", listener.local_addr().unwrap())).unwrap();
+        let client = client(&base).unwrap();
+        let answering = tokio::spawn(async move {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+            let _ = socket.read(&mut [0; 512]).await;
+        });
+        assert!(is_of_tls(&client.get(base.clone()).send().await.unwrap_err()));
+        answering.await.unwrap();
+        assert!(!is_of_tls(&client.get(base).send().await.unwrap_err()), "nobody listens any more");
+    }
 
     /// The next connection to a server that speaks HTTP/2.
     async fn accept(listener: &TcpListener) -> TcpStream {

@@ -10,7 +10,7 @@ mod reader;
 mod retry_after;
 
 pub use answers::{CHECK, LastAnswers};
-pub use http::{Broken, base_url, bearer, client, complaint, host, is_here, read_at_most};
+pub use http::{Broken, base_url, bearer, client, complaint, host, is_here, is_of_tls, read_at_most};
 pub use line::{Fault, Line, Meter, Patience, Unanswered};
 pub use reader::Reader;
 pub use retry_after::asked_for;

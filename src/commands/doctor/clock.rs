@@ -16,6 +16,17 @@ pub(super) fn clock(skew: Duration) -> Remark {
     remark("clock", level, words)
 }
 
+/// Of a database whose clock was set back, when that is too far to be over soon.
+pub(super) fn set_back(ahead: f64) -> Option<Remark> {
+    let words = || {
+        format!(
+            "the database's clock was set back: the newest job was admitted {ahead:.0} s from now, and what was queued before \
+             that step waits as long; `listen jobs run-now --all` ends the waits"
+        )
+    };
+    (ahead > FAR).then(|| remark("set back", Level::Failure, words()))
+}
+
 /// To a hundredth of a second, counted in whole hundredths: a distance that rounds to nothing has no direction.
 fn beside(skew: Duration) -> String {
     let hundredths = (skew.as_seconds_f64() * 100.0).round() as i64;
@@ -37,6 +48,13 @@ mod tests {
         assert_eq!([said(0), said(-4), said(4)], ["agrees with", "agrees with", "agrees with"]);
         assert_eq!([said(-5), said(5)], ["is 0.01 s behind", "is 0.01 s ahead of"]);
         assert_eq!([said(-2_340), said(61_000)], ["is 2.34 s behind", "is 61.00 s ahead of"]);
+    }
+
+    #[test]
+    fn doctor_finds_a_database_clock_that_was_set_back() {
+        assert_eq!([set_back(0.0), set_back(1.9)], [None, None]);
+        let found = set_back(3_600.0).map(|found| (found.level, found.words.contains("3600 s from now")));
+        assert_eq!(found, Some((Level::Failure, true)));
     }
 
     #[test]

@@ -150,6 +150,7 @@ pub(super) mod tests {
             holding_back: Vec::new(),
             blind_role: None,
             waiting_for_locks: 0,
+            ahead: 0.0,
             bloated: Vec::new(),
             last_round: None,
         }

@@ -133,10 +133,8 @@ impl Server {
         if let Some(value) = &self.authorization {
             request = request.header(AUTHORIZATION, value.clone());
         }
-        let mut response = self.reader.send(request).await.map_err(|error| match error.is_timeout() {
-            true => (ErrorClass::Timeout, None),
-            false => (ErrorClass::Unreachable, None),
-        })?;
+        let response = self.reader.send(request).await;
+        let mut response = response.map_err(|error| (unanswered(&error).1, None))?;
         let status = response.status();
         if status.is_success() {
             // A list may be long: its beginning tells it from a page.
@@ -199,11 +197,16 @@ fn bearer(key: &SecretString) -> Result<HeaderValue, BadConfig> {
 
 /// A connection that could not be made, or that broke.
 fn fault_of_error(error: &reqwest::Error) -> Fault {
-    let (code, class) = match error.is_timeout() {
-        true => (FailureCode::ModelTimeout, ErrorClass::Timeout),
-        false => (FailureCode::ModelUnavailable, ErrorClass::Unreachable),
-    };
+    let (code, class) = unanswered(error);
     Fault::unanswered(code, class, true)
+}
+
+fn unanswered(error: &reqwest::Error) -> (FailureCode, ErrorClass) {
+    match error {
+        error if error.is_timeout() => (FailureCode::ModelTimeout, ErrorClass::Timeout),
+        error if upstream::is_of_tls(error) => (FailureCode::ModelUnavailable, ErrorClass::Certificate),
+        _ => (FailureCode::ModelUnavailable, ErrorClass::Unreachable),
+    }
 }
 
 async fn read(response: Response) -> Result<Vec<u8>, Fault> {

@@ -332,6 +332,16 @@ async fn examine_counts_overdue_jobs_and_unwatched_leases() {
 }
 
 #[tokio::test]
+async fn examine_says_how_far_the_clock_was_set_back() {
+    let world = World::new().await;
+    world.admitted("a").await;
+    assert!(world.operations().examine().await.unwrap().ahead < 0.5);
+    world.run("update finalization_jobs set created_at = now() + interval '1 hour'").await;
+    let ahead = world.operations().examine().await.unwrap().ahead;
+    assert!((3_500.0..3_601.0).contains(&ahead), "{ahead}");
+}
+
+#[tokio::test]
 async fn examine_does_not_count_short_lock_waits() {
     let world = World::new().await;
     let mut held = world.database.hold_locks("select from users for update").await;

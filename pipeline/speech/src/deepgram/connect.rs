@@ -22,6 +22,8 @@ use crate::{BadSettings, Language, RATE, Reason, Session, Settings};
 const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 /// A session's buffers: a result, or a quarter of a second.
 const BUFFER_BYTES: usize = 8 * 1024;
+/// What it has not read yet: a second of audio, and answers to its pings.
+const MOST_UNSENT: usize = 256 * 1024;
 /// The engine's own limit for key terms.
 const MOST_TERMS: usize = 100;
 const LONGEST_TERM: usize = 100;
@@ -160,6 +162,7 @@ impl Address {
         let limits = WebSocketConfig::default()
             .read_buffer_size(BUFFER_BYTES)
             .write_buffer_size(BUFFER_BYTES)
+            .max_write_buffer_size(MOST_UNSENT)
             .max_message_size(Some(MAX_MESSAGE_BYTES))
             .max_frame_size(Some(MAX_MESSAGE_BYTES));
         let connector = Some(self.connector.clone());

@@ -5,6 +5,7 @@ use mock_model::{Mock, Options};
 use reqwest::Method;
 use serde_json::json;
 
+use crate::binary;
 use crate::process::{Process, until};
 use crate::receiver::Receiver;
 use crate::tunnel::{MODELS, Tunnel};
@@ -79,7 +80,7 @@ async fn webhook_guard_applies_despite_a_proxy() {
 }
 
 #[tokio::test]
-async fn untrusted_model_server_certificate_gets_no_request() {
+async fn untrusted_model_server_certificate_gets_no_request_and_is_named() {
     let mock = Mock::start(Options::default()).await.expect("a port is free");
     let tunnel = Tunnel::to(mock.addr()).await;
     let world = World::new().await;
@@ -89,4 +90,9 @@ async fn untrusted_model_server_certificate_gets_no_request() {
 
     process.line("run ended", |line| line["end"] != "completed").await;
     assert_eq!(mock.calls().len(), 0);
+    let why = binary::printed(
+        &world.url,
+        &["jobs", "why", binary::the_job(&world.url)["job_id"].as_str().expect("an id")],
+    );
+    assert!(why.contains("model_unavailable") && why.contains("certificate"), "{why}");
 }
