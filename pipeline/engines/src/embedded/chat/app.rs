@@ -368,7 +368,7 @@ mod tests {
     fn an_app_that_is_called_like_what_the_service_keeps_is_named_where_it_is_addressed() {
         let is_named = |text: &str| {
             let said: Vec<String> = words(text).collect();
-            is_named(&said, &tool("add_task"))
+            is_named(text, &said, &tool("add_task"))
         };
         for ours in ["What tasks are due?", "Add a task: order cards", "Show my tasks", "list tasks", "tasks"]
         {
