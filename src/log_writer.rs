@@ -1,5 +1,6 @@
 //! Who writes a service's log: a thread of its own. A stderr that takes nothing (a pipe whose reader hangs, a terminal that was
-//! stopped) holds up no request and no lease.
+//! stopped) holds up no request and no lease. `tracing-appender` leaves it to others to say in the log what was lost, complains on stdout,
+//! which belongs to `--json`, where the queue is full at the end, and brings four crates more.
 
 use std::{
     io::{self, Write},

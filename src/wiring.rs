@@ -2,7 +2,6 @@
 
 mod engines;
 mod live;
-mod receivers;
 mod tasks;
 
 use std::{str::FromStr, sync::Arc, time::Duration};
@@ -22,7 +21,6 @@ use worker::{ByokRuns, DeliveredRuns, Health, RunObserver, RunSlots, Tools, Work
 use self::{
     engines::{engine_ids, engines},
     live::LiveParts,
-    receivers::receivers,
     tasks::TaskParts,
 };
 use crate::{
@@ -97,7 +95,7 @@ impl App {
         let compute = Pool::for_this_machine().context("starting threads")?;
         let (engines, with_key, assistant) = engines(&config, &worker_metrics, compute.clone())?;
         let guard = Guard::new(config.allow_outgoing.clone());
-        let caller = Caller::new(guard.clone()).context("making the client for apps")?.apart(receivers()?);
+        let caller = Caller::new(guard.clone()).context("making the client for apps")?;
         let vapid = config.vapid()?;
         let (mut parts, mut runs) = (Vec::new(), Vec::new());
         for ledger in shards.iter() {
@@ -187,8 +185,7 @@ impl App {
 
     /// A shard's worker in this process, with an observer of its runs.
     fn worker(&self, ledger: &Ledger, observer: Arc<dyn RunObserver>) -> anyhow::Result<Worker> {
-        let sender =
-            Sender::new(self.guard.clone()).context("making the outgoing client")?.apart(receivers()?);
+        let sender = Sender::new(self.guard.clone()).context("making the outgoing client")?;
         let settings = run_settings(&self.config, self.slots.as_ref(), &process_name(), observer);
         let settings = worker::Settings { vapid: self.vapid.clone(), ..settings };
         Ok(Worker {

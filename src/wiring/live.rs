@@ -11,7 +11,7 @@ use speech::Engine;
 use tokio_util::task::TaskTracker;
 use worker::{AudioWebhooks, Metrics};
 
-use super::{App, chance, process_name, receivers::receivers};
+use super::{App, chance, process_name};
 use crate::{
     config::{Config, Role, Switch},
     lifecycle::Lifecycle,
@@ -38,7 +38,7 @@ impl LiveParts {
         let mut chances = [0; 32];
         chance().fill_bytes(&mut chances);
         let engine = config.live.speech().engine(Arc::new(meter), chances);
-        let sender = Sender::new(guard.clone()).context("making the outgoing client")?.apart(receivers()?);
+        let sender = Sender::new(guard.clone()).context("making the outgoing client")?;
         let audio =
             AudioWebhooks::new(shards.clone(), sender, metrics, chance().next_u64(), AudioWebhooks::BUDGET);
         let engine = engine.context("setting up the speech engine")?;

@@ -11,20 +11,61 @@ use crate::tools::AppTool;
 /// Whether `tool` may be called after the apps in `heard` have spoken in this turn.
 pub(crate) fn lets(tool: &AppTool, heard: &HashSet<String>, question: &str) -> bool {
     let others_spoke = heard.iter().any(|app| *app != tool.app_id);
-    !others_spoke || names(question, &tool.app_name) || names(question, &tool.name)
+    !others_spoke || names_app(question, &tool.app_name) || names(question, &tool.name)
+}
+
+/// Words behind which an app is addressed.
+const BEFORE: [&str; 9] = ["with", "via", "using", "use", "ask", "tell", "app", "through", "to"];
+
+/// Whether `text` names an app. A name of one word may be a common one ("Notes"): it counts where it is addressed ("@notes", "ask
+/// notes", "the notes app", "Notes, …"), or is written as it is, with its capital, within a sentence.
+pub fn names_app(text: &str, name: &str) -> bool {
+    let [word] = words(name)[..] else { return names(text, name) };
+    let capital = word.chars().any(char::is_uppercase);
+    let said = marked_words(text);
+    (0..said.len()).any(|at| {
+        let at_word = |at: Option<usize>| at.and_then(|at| said.get(at)).copied();
+        let Some((mark, found)) = at_word(Some(at)).filter(|(_, said)| same(said, word)) else {
+            return false;
+        };
+        let before = at_word(at.checked_sub(1)).filter(|_| mark.is_none()).map(|(_, word)| word);
+        let after = at_word(Some(at + 1));
+        let begins = matches!(mark, Some('.' | '!' | '?' | '\n'));
+        mark == Some('@')
+            || before.is_some_and(|before| BEFORE.iter().any(|word| same(before, word)))
+            || after.is_some_and(|(mark, after)| mark.is_none() && same(after, "app"))
+            || after.is_some_and(|(mark, _)| begins && matches!(mark, Some(',' | ':')))
+            || (capital && !begins && found == word)
+    })
 }
 
 /// Whether `text` holds the words of `name`, one after the other.
 fn names(text: &str, name: &str) -> bool {
     let (text, name) = (words(text), words(name));
-    !name.is_empty() && text.windows(name.len()).any(|window| window == name.as_slice())
+    let is_name = |window: &[&str]| window.iter().zip(&name).all(|(one, other)| same(one, other));
+    !name.is_empty() && text.windows(name.len()).any(is_name)
 }
 
-fn words(text: &str) -> Vec<String> {
-    text.split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
-        .collect()
+fn same(one: &str, other: &str) -> bool {
+    one.to_lowercase() == other.to_lowercase()
+}
+
+fn words(text: &str) -> Vec<&str> {
+    marked_words(text).into_iter().map(|(_, word)| word).collect()
+}
+
+/// Each word with the last mark since the one before; the first word is one behind a full stop.
+fn marked_words(text: &str) -> Vec<(Option<char>, &str)> {
+    let (mut words, mut mark) = (Vec::new(), Some('.'));
+    for piece in text.split_inclusive(|c: char| !c.is_alphanumeric()) {
+        let word = piece.trim_end_matches(|c: char| !c.is_alphanumeric());
+        if !word.is_empty() {
+            words.push((mark.take(), word));
+        }
+        let end = piece.chars().next_back().filter(|end| !end.is_alphanumeric());
+        mark = end.filter(|end| *end == '\n' || !end.is_whitespace()).or(mark);
+    }
+    words
 }
 
 #[cfg(test)]
@@ -50,5 +91,33 @@ mod tests {
         assert!(!lets(&mail, &heard, "Is mail super?"), "the words of a name stand together");
         assert!(lets(&mail, &heard, "Forward my notes with super mail."));
         assert!(lets(&mail, &heard, "Read my notes and send mail to Tom"), "the tool is named");
+    }
+
+    #[test]
+    fn app_called_like_a_common_word_is_named_where_it_is_addressed() {
+        for text in [
+            "Send this to notes.",
+            "Put it in the notes app",
+            "Save that in Notes, please",
+            "@notes keep this",
+            "What is new? Notes: keep this",
+            "Ask NOTES what is new",
+            "Look at my mail, then at Notes",
+        ] {
+            assert!(names_app(text, "Notes"), "{text}");
+        }
+        for text in [
+            "What is in my notes?",
+            "Notes of Tuesday",
+            "Read my mail.\nNotes on Tom are old",
+            "Notes",
+            "I need to take notes",
+            "my notes, and the app that sent them",
+            "",
+        ] {
+            assert!(!names_app(text, "Notes"), "{text}");
+        }
+        assert!(names_app("add it to todoist", "todoist") && !names_app("is todoist good", "todoist"));
+        assert!(names_app("with my super mail", "Super Mail"), "two words are no common word");
     }
 }

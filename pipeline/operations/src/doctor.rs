@@ -112,9 +112,12 @@ impl Operations {
     }
 }
 
-/// Makes the server write half a megabyte into a temporary file, which a standby does, too.
+/// Makes the server write half a megabyte into a temporary file, which a standby does, too: where such files are, and where the
+/// database is.
 async fn spill(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::query("set local work_mem = '64kB'").execute(&mut *connection).await?;
+    number(connection, include_str!("../sql/doctor/spill.sql")).await?;
+    sqlx::query("set local temp_tablespaces = ''").execute(&mut *connection).await?;
     number(connection, include_str!("../sql/doctor/spill.sql")).await.map(drop)
 }
 

@@ -13,6 +13,7 @@ pub mod endpoints;
 mod fair;
 mod health;
 mod pushes;
+mod receivers;
 pub mod reminders;
 mod subscriptions;
 mod tasks;
@@ -21,7 +22,7 @@ mod tries;
 use std::sync::Arc;
 
 use db::Db;
-use parking_lot::Mutex;
+use receivers::LastTurn;
 
 pub use audio_webhooks::{AudioOutcome, AudioReceiver, AudioWebhook, NewAudioWebhook};
 pub use chat::{AppMessage, MESSAGES_PER_HOUR, Notified, SentThisHour};
@@ -41,12 +42,17 @@ pub use tries::DeliveryOutcome;
 #[derive(Clone)]
 pub struct Outbox {
     db: Db,
-    /// The user and the endpoint whose turn was last in a claim that went from endpoint to endpoint; empty at first.
-    turn: Arc<Mutex<(String, String)>>,
+    turns: Arc<Turns>,
+}
+
+#[derive(Default)]
+struct Turns {
+    endpoints: LastTurn,
+    subscriptions: LastTurn,
 }
 
 impl Outbox {
     pub fn new(db: Db) -> Self {
-        Self { db, turn: Arc::default() }
+        Self { db, turns: Arc::default() }
     }
 }

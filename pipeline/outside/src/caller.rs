@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue};
-use reqwest::{Method, Response, Url};
-use tokio::runtime::Handle;
+use reqwest::{Method, Request, Response, Url};
+use upstream::is_timeout;
 
 use crate::clients::{CannotSend, Clients};
 use crate::guard::{Guard, Reach};
@@ -98,13 +98,7 @@ impl Caller {
     /// # Errors
     /// [`CannotSend`].
     pub fn with_lookup(guard: Guard, lookup: Arc<dyn Lookup>) -> Result<Self, CannotSend> {
-        Ok(Self { names: Names::new(lookup), clients: Clients::new(&guard, None)?, guard })
-    }
-
-    /// The same, whose connections are read in another runtime.
-    #[must_use]
-    pub fn apart(self, runtime: Handle) -> Self {
-        Self { clients: self.clients.apart(runtime), ..self }
+        Ok(Self { names: Names::new(lookup), clients: Clients::new(&guard)?, guard })
     }
 
     /// Calls once, never twice, for `user`, whose names share a bounded part of the look-ups.
@@ -134,26 +128,18 @@ impl Caller {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => return Heard::Timeout,
             Err(_) => return Heard::Unreachable,
         };
-        let request = self.clients.of(reach).request(method(call.verb), call.url).headers(headers);
-        let request = match call.body {
-            Some(body) => request.body(body),
-            None => request,
-        };
-        let (kept, max_bytes) = (kept.to_owned(), call.max_bytes);
-        let called = async move {
-            match reaching(found, request.send()).await {
-                Ok(response) => {
-                    let header = header_of(&response, &kept);
-                    (read(response, max_bytes).await, header)
-                }
-                Err(error) if is_refused_address(&error) => (Heard::RefusedAddress, None),
-                Err(error) if error.is_timeout() => (Heard::Timeout, None),
-                Err(_) => (Heard::Unreachable, None),
+        let mut request = Request::new(method(call.verb), call.url);
+        *request.headers_mut() = headers;
+        *request.body_mut() = call.body.map(Into::into);
+        match reaching(found, self.clients.of(reach).send(request)).await {
+            Ok(response) => {
+                *value = header_of(&response, kept);
+                read(response, call.max_bytes).await
             }
-        };
-        let (heard, header) = self.clients.run(called).await.unwrap_or((Heard::Unreachable, None));
-        *value = header;
-        heard
+            Err(error) if is_refused_address(&error) => Heard::RefusedAddress,
+            Err(error) if is_timeout(&*error) => Heard::Timeout,
+            Err(_) => Heard::Unreachable,
+        }
     }
 }
 

@@ -3,9 +3,11 @@
 use std::error::Error;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::{fmt, io};
+use std::{fmt, future, io, vec};
 
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use hyper_util::client::legacy::connect::dns::Name;
+use tower::{Service, service_fn};
+use upstream::BoxError;
 
 use crate::guard::{Guard, Reach};
 
@@ -34,6 +36,7 @@ impl Error for NoPermittedAddress {}
 
 /// A resolver for one scheme. The connection is made to the very addresses judged here, so a name whose
 /// answer changes from look-up to look-up cannot slip through.
+#[derive(Clone)]
 pub(crate) struct GuardedResolver {
     pub(crate) guard: Guard,
     pub(crate) reach: Reach,
@@ -52,7 +55,7 @@ impl GuardedResolver {
         found
     }
 
-    fn addresses(&self, found: &[IpAddr]) -> Result<Addrs, Box<dyn Error + Send + Sync>> {
+    fn addresses(&self, found: &[IpAddr]) -> Result<vec::IntoIter<SocketAddr>, BoxError> {
         if found.is_empty() {
             return Err(io::Error::from(io::ErrorKind::NotFound).into());
         }
@@ -61,14 +64,23 @@ impl GuardedResolver {
             return Err(NoPermittedAddress.into());
         }
         // Port 0 stands for the port of the URL.
-        Ok(Box::new(chosen.into_iter().map(|address| SocketAddr::new(address, 0))))
+        let chosen: Vec<_> = chosen.into_iter().map(|address| SocketAddr::new(address, 0)).collect();
+        Ok(chosen.into_iter())
     }
-}
 
-impl Resolve for GuardedResolver {
-    fn resolve(&self, _: Name) -> Resolving {
-        let addresses = FOUND.try_with(|found| self.addresses(found));
-        Box::pin(async { addresses.unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::NotFound).into())) })
+    /// As a client asks it.
+    pub(crate) fn service(
+        self,
+    ) -> impl Service<
+        Name,
+        Response = vec::IntoIter<SocketAddr>,
+        Error = BoxError,
+        Future = future::Ready<Result<vec::IntoIter<SocketAddr>, BoxError>>,
+    > + Clone {
+        service_fn(move |_| {
+            let addresses = FOUND.try_with(|found| self.addresses(found));
+            future::ready(addresses.unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::NotFound).into())))
+        })
     }
 }
 
@@ -76,13 +88,19 @@ impl Resolve for GuardedResolver {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
+    use futures::TryFutureExt;
+    use tower::ServiceExt;
+
     use super::*;
 
     #[tokio::test]
     async fn dns_result_is_reported_to_its_own_call_only() {
         let resolver = GuardedResolver { guard: Guard::new(Vec::new()), reach: Reach::Https };
-        let resolved =
-            || async { resolver.resolve("hooks.example".parse().unwrap()).await.map(Iterator::collect) };
+        let resolver = resolver.service();
+        let resolved = || {
+            let name = "hooks.example".parse().unwrap();
+            resolver.clone().oneshot(name).map_ok(Iterator::collect)
+        };
         let found = |address: [u8; 4]| Arc::from([IpAddr::from(address)]);
         let (one, other) = tokio::join!(
             reaching(found([8, 8, 8, 8]), resolved()),

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
-use reqwest::{Body, Response, Url};
-use tokio::runtime::Handle;
+use reqwest::{Body, Method, Request, Response, Url};
+use upstream::{BoxError, is_timeout};
 
 use crate::clients::{CannotSend, Clients};
 use crate::guard::{Guard, Reach};
@@ -17,7 +17,7 @@ use crate::names::Names;
 use crate::resolver::{NoPermittedAddress, reaching};
 use crate::retry_after::retry_after;
 
-/// The whole call, the reading of the answer included.
+/// Until the head of the answer is there.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long the rest of an answer is read once its status is there.
 const BODY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -61,13 +61,7 @@ impl Sender {
 
     /// The same with another resolver.
     pub fn with_lookup(guard: Guard, lookup: Arc<dyn Lookup>) -> Result<Self, CannotSend> {
-        Ok(Self { names: Names::new(lookup), clients: Clients::new(&guard, Some(TOTAL_TIMEOUT))?, guard })
-    }
-
-    /// The same, whose connections are read in another runtime.
-    #[must_use]
-    pub fn apart(self, runtime: Handle) -> Self {
-        Self { clients: self.clients.apart(runtime), ..self }
+        Ok(Self { names: Names::new(lookup), clients: Clients::new(&guard)?, guard })
     }
 
     /// Posts `body` once, never twice, for `user`, whose names share a bounded part of the look-ups. `now` is what a date in
@@ -91,18 +85,19 @@ impl Sender {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => return Answer::Timeout,
             Err(_) => return Answer::Unreachable,
         };
-        let request = self.clients.of(reach).post(url.clone()).headers(headers).body(body);
-        let call = async move {
-            match reaching(found, request.send()).await {
-                Ok(response) => {
-                    let answer = status_of(&response, now);
-                    let _ = tokio::time::timeout(BODY_TIMEOUT, read_to_limit(response)).await;
-                    answer
-                }
-                Err(error) => failure_of(&error),
+        let mut request = Request::new(Method::POST, url.clone());
+        *request.headers_mut() = headers;
+        *request.body_mut() = Some(body.into());
+        let call = reaching(found, self.clients.of(reach).send(request));
+        match tokio::time::timeout(TOTAL_TIMEOUT, call).await {
+            Ok(Ok(response)) => {
+                let answer = status_of(&response, now);
+                let _ = tokio::time::timeout(BODY_TIMEOUT, read_to_limit(response)).await;
+                answer
             }
-        };
-        self.clients.run(call).await.unwrap_or(Answer::Unreachable)
+            Ok(Err(error)) => failure_of(&error),
+            Err(_) => Answer::Timeout,
+        }
     }
 }
 
@@ -133,16 +128,16 @@ async fn read_to_limit(mut response: Response) {
     }
 }
 
-fn failure_of(error: &reqwest::Error) -> Answer {
+fn failure_of(error: &BoxError) -> Answer {
     if is_refused_address(error) {
         return Answer::RefusedAddress;
     }
-    if error.is_timeout() { Answer::Timeout } else { Answer::Unreachable }
+    if is_timeout(&**error) { Answer::Timeout } else { Answer::Unreachable }
 }
 
 /// Whether the guard refused every address of the name.
-pub(crate) fn is_refused_address(error: &reqwest::Error) -> bool {
-    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+pub(crate) fn is_refused_address(error: &BoxError) -> bool {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(&**error);
     while let Some(error) = cause {
         if error.is::<NoPermittedAddress>() {
             return true;

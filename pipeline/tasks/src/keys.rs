@@ -4,11 +4,11 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use parking_lot::{Mutex as SyncMutex, RwLock};
-use reqwest::{Client, Url, header::CACHE_CONTROL};
+use reqwest::{Method, Request, Url, header::CACHE_CONTROL};
 use serde::Deserialize;
 use tokio::{sync::Mutex, time::Instant};
 use tokio_util::sync::CancellationToken;
-use upstream::read_at_most;
+use upstream::{Client, read_at_most};
 
 use crate::{Metrics, token::RsaKey};
 
@@ -159,7 +159,8 @@ impl Keys {
     }
 
     async fn try_fetch(&self) -> Result<Kept, &'static str> {
-        let answer = self.0.http.get(self.0.url.clone()).send().await.map_err(|_| "unreachable")?;
+        let request = Request::new(Method::GET, self.0.url.clone());
+        let answer = self.0.http.send(request).await.map_err(|_| "unreachable")?;
         if !answer.status().is_success() {
             return Err("refused");
         }

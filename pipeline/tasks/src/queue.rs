@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use job::{Dispatch, Generation, JobId};
 use outbox::HandOver;
-use reqwest::{Client, Method, RequestBuilder, StatusCode};
+use reqwest::{Method, Request, StatusCode, Url};
 use serde_json::Value;
-use upstream::{asked_for, read_at_most};
+use upstream::{Client, asked_for, json, read_at_most};
 
 use crate::{
     Access, TaskQueueSettings,
@@ -73,8 +73,12 @@ impl TaskQueue {
             let Some(request) = self.request(Method::POST, &path).await else {
                 return Created::Later { outcome: "credentials", wait: None };
             };
-            let Ok(answer) = request.json(&create_request(&self.settings, hand_over)).send().await else {
-                return Created::Later { outcome: "unreachable", wait: None };
+            let unreachable = Created::Later { outcome: "unreachable", wait: None };
+            let Ok(request) = json(request, &create_request(&self.settings, hand_over)) else {
+                return unreachable;
+            };
+            let Ok(answer) = self.http.send(request).await else {
+                return unreachable;
             };
             let wait = asked_for(answer.headers());
             created(answer.status(), wait)
@@ -100,15 +104,16 @@ impl TaskQueue {
 
     /// The same for a question that is posted.
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<(StatusCode, Value), &'static str> {
-        self.ask(async { Some(self.request(Method::POST, path).await?.json(body)) }).await
+        self.ask(async { json(self.request(Method::POST, path).await?, body).ok() }).await
     }
 
     async fn ask(
         &self,
-        request: impl Future<Output = Option<RequestBuilder>>,
+        request: impl Future<Output = Option<Request>>,
     ) -> Result<(StatusCode, Value), &'static str> {
         let ask = async {
-            let answer = request.await.ok_or("credentials")?.send().await.map_err(|_| "unreachable")?;
+            let request = request.await.ok_or("credentials")?;
+            let answer = self.http.send(request).await.map_err(|_| "unreachable")?;
             let status = answer.status();
             let body = read_at_most(answer, LONGEST).await.map_err(|_| "unreachable")?;
             Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
@@ -117,10 +122,12 @@ impl TaskQueue {
     }
 
     /// An authorized request; `None` without credentials.
-    async fn request(&self, method: Method, path: &str) -> Option<RequestBuilder> {
+    async fn request(&self, method: Method, path: &str) -> Option<Request> {
         let headers = self.access.headers().await.ok()?;
         let base = self.settings.api_url.as_str().trim_end_matches('/');
-        Some(self.http.request(method, format!("{base}/v2/{path}")).headers(headers))
+        let mut request = Request::new(method, Url::parse(&format!("{base}/v2/{path}")).ok()?);
+        request.headers_mut().extend(headers);
+        Some(request)
     }
 }
 

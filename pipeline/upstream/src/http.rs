@@ -4,16 +4,24 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
+use hyper_util::client::legacy::connect::dns::GaiResolver;
+use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::header::HeaderValue;
-use reqwest::redirect::Policy;
-use reqwest::{Client, ClientBuilder, Response, Url};
+use reqwest::{Response, Url};
 use secrecy::{ExposeSecret, SecretString};
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long an HTTP/2 connection is quiet before its server is asked for a sign of life, and how long that may take: calls
-/// share one such connection, and would go on to use one that is dead, each until its deadline.
-const QUIET: Duration = Duration::from_secs(10);
-const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
+use crate::client::{Client, Connections};
+
+/// Calls share one HTTP/2 connection, and would go on to use one that is dead, each until its deadline.
+const CONNECTIONS: Connections = Connections {
+    connect_timeout: Duration::from_secs(5),
+    quiet: Duration::from_secs(10),
+    sign_of_life: Duration::from_secs(20),
+    asked_while_idle: true,
+    idle_per_host: usize::MAX,
+    idle_for: Duration::from_secs(90),
+    http2_only: false,
+};
 /// The largest complaint that is read, and how long its bytes are waited for: what is longer or slower explains nothing to a
 /// program.
 const COMPLAINT_BYTES: usize = 64 * 1024;
@@ -32,22 +40,7 @@ pub enum Broken {
 /// company's network asks of programs; but never on the way to this very machine, where no proxy helps. `None`: the
 /// process has no TLS provider or no root certificates.
 pub fn client(base: &Url) -> Option<Client> {
-    builder(base).build().ok()
-}
-
-fn builder(base: &Url) -> ClientBuilder {
-    let mut builder = Client::builder();
-    if is_here(base) {
-        builder = builder.no_proxy();
-    }
-    builder
-        .connect_timeout(CONNECT_TIMEOUT)
-        .http2_keep_alive_interval(QUIET)
-        .http2_keep_alive_timeout(SIGN_OF_LIFE)
-        .http2_keep_alive_while_idle(true)
-        .redirect(Policy::none())
-        .referer(false)
-        .user_agent(concat!("listen/", env!("CARGO_PKG_VERSION")))
+    Client::new(GaiResolver::new(), &CONNECTIONS, (!is_here(base)).then(Matcher::from_env))
 }
 
 /// Whether a server is on this very machine.
@@ -78,8 +71,8 @@ pub fn bearer(key: &SecretString) -> Option<HeaderValue> {
 }
 
 /// Whether there is no connection because of TLS: a certificate that is not accepted, or a server that speaks none.
-pub fn is_of_tls(error: &reqwest::Error) -> bool {
-    let mut cause = error.source();
+pub fn is_of_tls(error: &(dyn Error + 'static)) -> bool {
+    let mut cause = Some(error);
     while let Some(found) = cause {
         if found.is::<rustls::Error>() {
             return true;
@@ -113,6 +106,7 @@ pub async fn complaint(response: Response) -> Vec<u8> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 mod tests {
+    use reqwest::{Method, Request};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::{TcpListener, TcpStream};
 
@@ -129,9 +123,10 @@ mod tests {
             socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
             let _ = socket.read(&mut [0; 512]).await;
         });
-        assert!(is_of_tls(&client.get(base.clone()).send().await.unwrap_err()));
+        let refused = async || client.send(Request::new(Method::GET, base.clone())).await.unwrap_err();
+        assert!(is_of_tls(&*refused().await));
         answering.await.unwrap();
-        assert!(!is_of_tls(&client.get(base).send().await.unwrap_err()), "nobody listens any more");
+        assert!(!is_of_tls(&*refused().await), "nobody listens any more");
     }
 
     /// The next connection to a server that speaks HTTP/2.
@@ -181,15 +176,18 @@ mod tests {
             answer(&mut working, stream).await;
             (silent, working)
         });
-        let client = builder(&url).http2_prior_knowledge().build().unwrap();
-        assert_eq!(client.get(url.clone()).send().await.unwrap().status(), 204);
-        let unanswered = tokio::spawn(client.get(url.clone()).send());
+        let http2 = Connections { http2_only: true, ..CONNECTIONS };
+        let client = Client::new(GaiResolver::new(), &http2, None).unwrap();
+        let get = || Request::new(Method::GET, url.clone());
+        assert_eq!(client.send(get()).await.unwrap().status(), 204);
+        let again = (client.clone(), get());
+        let unanswered = tokio::spawn(async move { again.0.send(again.1).await });
         was_asked.await.unwrap();
         tokio::time::pause();
         let given_up = tokio::time::timeout(Duration::from_secs(31), unanswered).await;
         tokio::time::resume();
         assert!(given_up.expect("the call waits for a server that is silent").unwrap().is_err());
-        assert_eq!(client.get(url).send().await.unwrap().status(), 204);
+        assert_eq!(client.send(get()).await.unwrap().status(), 204);
         server.await.unwrap();
     }
 

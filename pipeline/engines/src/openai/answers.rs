@@ -121,7 +121,7 @@ fn folder_id(number: Option<i64>, folders: &[Folder]) -> Option<String> {
 
 impl HeardEvent {
     fn draft(self, talk: &Talk) -> Option<EventDraft> {
-        let start = when::resolve(self.when_words.as_deref(), self.when_local.as_deref(), talk)?;
+        let start = when::start(self.when_words.as_deref(), self.when_local.as_deref(), talk)?;
         let minutes = self.duration_minutes.and_then(|minutes| i32::try_from(minutes).ok());
         Some(EventDraft {
             title: self.title,
@@ -163,7 +163,7 @@ impl Tasks {
 impl Task {
     fn draft(self, talk: &Talk) -> ItemDraft {
         ItemDraft {
-            due_at: when::resolve(self.due_words.as_deref(), self.due_local.as_deref(), talk),
+            due_at: when::due(self.due_words.as_deref(), self.due_local.as_deref(), talk),
             description: self.description,
             owner: self.owner,
             evidence: Some(evidence(self.lines)),

@@ -1,15 +1,16 @@
 //! One HTTP exchange with a model server, and what its failures mean. Nothing that the server wrote
 //! leaves this file but the body of a good answer.
 
+use std::error::Error;
 use std::time::Duration;
 
 use job::{ErrorClass, FailureCode};
 use reqwest::header::{AUTHORIZATION, HeaderValue};
-use reqwest::{Client, Response, StatusCode, Url};
+use reqwest::{Method, Request, Response, StatusCode, Url};
 use secrecy::SecretString;
 use serde::Serialize;
 use serde::de::IgnoredAny;
-use upstream::{Broken, Reader, asked_for, complaint, read_at_most};
+use upstream::{BoxError, Broken, Client, asked_for, complaint, is_timeout, json, read_at_most};
 
 use super::BadConfig;
 use super::complaint::{Complaint, Field};
@@ -75,7 +76,6 @@ impl upstream::Fault for Fault {
 #[derive(Clone)]
 pub(super) struct Server {
     client: Client,
-    reader: Reader,
     base: Url,
     authorization: Option<HeaderValue>,
     users_key: bool,
@@ -86,8 +86,7 @@ impl Server {
         let base = upstream::base_url(base_url, &["http", "https"]).ok_or(BadConfig::BaseUrl)?;
         let authorization = key.map(bearer).transpose()?;
         let client = upstream::client(&base).ok_or(BadConfig::Client)?;
-        let reader = Reader::new().ok_or(BadConfig::Client)?;
-        Ok(Self { client, reader, base, authorization, users_key: false })
+        Ok(Self { client, base, authorization, users_key: false })
     }
 
     pub(super) fn with_users_key(&self, key: &SecretString) -> Result<Self, BadConfig> {
@@ -113,11 +112,8 @@ impl Server {
     pub(super) async fn open(&self, path: &str, body: &impl Serialize) -> Result<Response, Fault> {
         let mut url = self.base.clone();
         url.set_path(&format!("{}/{path}", self.base.path().trim_end_matches('/')));
-        let mut request = self.client.post(url).json(body);
-        if let Some(value) = &self.authorization {
-            request = request.header(AUTHORIZATION, value.clone());
-        }
-        let response = self.reader.send(request).await.map_err(|error| fault_of_error(&error))?;
+        let request = json(Request::new(Method::POST, url), body).map_err(|error| fault_of_error(&error))?;
+        let response = self.send(request).await.map_err(|error| fault_of_error(&*error))?;
         match response.status() {
             status if status.is_success() => Ok(response),
             status => Err(self.fault_of_answer(status, response).await),
@@ -129,12 +125,8 @@ impl Server {
     pub(super) async fn is_there(&self) -> Result<Option<u16>, (ErrorClass, Option<u16>)> {
         let mut url = self.base.clone();
         url.set_path(&format!("{}/models", self.base.path().trim_end_matches('/')));
-        let mut request = self.client.get(url);
-        if let Some(value) = &self.authorization {
-            request = request.header(AUTHORIZATION, value.clone());
-        }
-        let response = self.reader.send(request).await;
-        let mut response = response.map_err(|error| (unanswered(&error).1, None))?;
+        let sent = self.send(Request::new(Method::GET, url)).await;
+        let mut response = sent.map_err(|error| (unanswered(&*error).1, None))?;
         let status = response.status();
         if status.is_success() {
             // A list may be long: its beginning tells it from a page.
@@ -149,6 +141,13 @@ impl Server {
             Fault::Failed { .. } if status == StatusCode::METHOD_NOT_ALLOWED => Ok(Some(status.as_u16())),
             Fault::Failed { class, http_status, .. } => Err((class, http_status)),
         }
+    }
+
+    async fn send(&self, mut request: Request) -> Result<Response, BoxError> {
+        if let Some(value) = &self.authorization {
+            request.headers_mut().insert(AUTHORIZATION, value.clone());
+        }
+        self.client.send(request).await
     }
 
     async fn fault_of_answer(&self, status: StatusCode, response: Response) -> Fault {
@@ -196,14 +195,14 @@ fn bearer(key: &SecretString) -> Result<HeaderValue, BadConfig> {
 }
 
 /// A connection that could not be made, or that broke.
-fn fault_of_error(error: &reqwest::Error) -> Fault {
+fn fault_of_error(error: &(dyn Error + 'static)) -> Fault {
     let (code, class) = unanswered(error);
     Fault::unanswered(code, class, true)
 }
 
-fn unanswered(error: &reqwest::Error) -> (FailureCode, ErrorClass) {
+fn unanswered(error: &(dyn Error + 'static)) -> (FailureCode, ErrorClass) {
     match error {
-        error if error.is_timeout() => (FailureCode::ModelTimeout, ErrorClass::Timeout),
+        error if is_timeout(error) => (FailureCode::ModelTimeout, ErrorClass::Timeout),
         error if upstream::is_of_tls(error) => (FailureCode::ModelUnavailable, ErrorClass::Certificate),
         _ => (FailureCode::ModelUnavailable, ErrorClass::Unreachable),
     }

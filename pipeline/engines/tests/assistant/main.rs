@@ -232,6 +232,24 @@ async fn an_app_that_the_message_does_not_name_is_not_asked() {
 }
 
 #[tokio::test]
+async fn an_app_called_like_what_the_service_is_asked_about_is_asked_where_it_is_addressed() {
+    for (question, asked) in [
+        ("Show me the notes on podcast ads", false),
+        ("Give me my notes of Tuesday", false),
+        ("Ask Notes for the newest", true),
+        ("Show me the newest of the notes app", true),
+    ] {
+        let mut world = World::office();
+        let notes = json!({ "app_id": "n", "app_name": "Notes", "name": "list_newest", "description": "Lists the newest",
+            "parameters": { "properties": {}, "required": [] }, "status_message": "" });
+        world.data["app_tools"].as_array_mut().unwrap().push(notes);
+        let world = Arc::new(world);
+        ask_after(&world, Vec::new(), question).await;
+        assert_eq!(world.made().iter().any(|made| made.name == "list_newest"), asked, "{question}");
+    }
+}
+
+#[tokio::test]
 async fn every_line_of_an_answer_quotes_what_is_there() {
     let (reply, _) = ask("What did Priya say about podcast ads?").await;
     assert!(reply.text.contains("Priya: I would not spend anything on podcast ads."), "{}", reply.text);

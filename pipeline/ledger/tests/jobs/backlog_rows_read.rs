@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use job::Queue;
 use ledger::{Ledger, Settings};
 use operations::{JobFilter, Operations, Stepped};
-use outbox::DeliveryPolicy;
+use outbox::{DeliveryPolicy, PushPolicy};
 
 use crate::{
     prepared_plans::reads,
@@ -278,6 +278,32 @@ async fn delivery_behind_another_users_backlog_is_claimed_without_reading_it() {
         let (mut users, policy) = (Vec::new(), DeliveryPolicy::default());
         for _ in 0..2 {
             let claims = ledger.outbox().claim_deliveries(8, &policy, None).await.unwrap();
+            users.extend(claims.claimed.into_iter().map(|claimed| claimed.user_id.to_string()));
+        }
+        assert_eq!(users, ["u5", "u5", "u5", "u5", "u7"]);
+    })
+    .await;
+    assert_eq!(more, Vec::<String>::new());
+}
+
+/// 20,000 due pushes of one user, older than that of another.
+const PUSHES: &str = "insert into push_subscriptions (user_id, subscription_id, kind, url) \
+    select user_id, 's', 'webhook', 'https://example.com' from users where user_id in ('u5', 'u7'); \
+    insert into action_items (user_id, action_item_id, description, created_at, updated_at, due_at) \
+    select user_id, 'i', 'Do', now(), now(), timestamptz '2030-01-01' from push_subscriptions; \
+    insert into reminders (user_id, action_item_id, revision, due_at, fire_at) \
+    select user_id, 'i', 1, timestamptz '2030-01-01', timestamptz '2030-01-01' from push_subscriptions; \
+    insert into push_deliveries (user_id, subscription_id, delivery_id, action_item_id, notice, due_at, status, next_at, created_at) \
+    select case when n = 20000 then 'u7' else 'u5' end, 's', 'd' || n, 'i', 'set', timestamptz '2030-01-01', 'pending', \
+        now() - interval '1 day' + n * interval '1 second', now() from generate_series(0, 20000) n";
+
+#[tokio::test]
+async fn push_behind_another_users_backlog_is_claimed_without_reading_it() {
+    let world = seeded(&[USERS, PUSHES]).await;
+    let more = tables_read_beyond(&world, 10_000, async |ledger| {
+        let (mut users, policy) = (Vec::new(), PushPolicy::default());
+        for _ in 0..2 {
+            let claims = ledger.outbox().claim_pushes(8, &policy, None).await.unwrap();
             users.extend(claims.claimed.into_iter().map(|claimed| claimed.user_id.to_string()));
         }
         assert_eq!(users, ["u5", "u5", "u5", "u5", "u7"]);

@@ -6,7 +6,7 @@ with passed as materialized (
 passed_users as materialized (
     select * from unnest($5::text[]) p (user_id)
 )
-select user_id, endpoint_id, delivery_id
+select user_id, endpoint_id as receiver_id, delivery_id
 from (
     (select user_id, endpoint_id, delivery_id, next_at as at
      from (

@@ -24,6 +24,6 @@ with recursive waiting as (
         limit 1) n
     where w.step < $4
 )
-select user_id, endpoint_id, delivery_id, next_at <= $1 as is_due
+select user_id, endpoint_id as receiver_id, delivery_id, next_at <= $1 as is_due
 from waiting
 order by user_id, endpoint_id

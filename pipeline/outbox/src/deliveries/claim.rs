@@ -1,5 +1,4 @@
-//! The claim: due rows, dealt out fairly among endpoints, in one transaction that waits for no lock. What it reads does not grow
-//! with what is due.
+//! The claim: due rows, dealt out fairly among endpoints, in one transaction that waits for no lock.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -14,27 +13,20 @@ use sqlx::PgConnection;
 
 use super::{
     ClaimedDelivery, Claims, DeliveryPolicy,
-    gates::{DueRow, Gate, Passage, capacity, gates, pass_full},
+    gates::{Gate, Passage, capacity, gates, pass_full},
     waiting::{DEAD, DUE, MOVED, cancel, defer, wake_more},
 };
 use crate::{
     Outbox, SenderLoad,
-    fair::{Due, PAGE_FACTOR, Passed, ROUNDS, deal},
+    fair::{PAGE_FACTOR, Passed, ROUNDS, deal},
+    receivers::{DueRow, Statements},
     tries::{GIVEN_UP_UNSENT, UNSENDABLE, sendable},
 };
 
-/// How many of the oldest due deliveries a round looks at, whose they ever are.
-const OLDEST: i64 = 1_000;
-/// How many endpoints a round looks at, at most twice, where the oldest deliveries are all of others that can take no more.
-const ENDPOINTS: i64 = 500;
-
-/// An endpoint's oldest delivery that is not finished.
-#[derive(sqlx::FromRow)]
-struct Waiting {
-    #[sqlx(flatten)]
-    delivery: DueRow,
-    is_due: bool,
-}
+const STATEMENTS: Statements = Statements {
+    oldest: include_str!("../../sql/deliveries/due.sql"),
+    by_receiver: include_str!("../../sql/deliveries/waiting_endpoints.sql"),
+};
 
 /// A taken row with what its endpoint says.
 #[derive(sqlx::FromRow)]
@@ -91,19 +83,7 @@ impl Outbox {
                 break;
             }
             let page = wanted.saturating_mul(PAGE_FACTOR);
-            let (users, endpoints) = passed.receivers();
-            let mut due: Vec<DueRow> = sqlx::query_as(include_str!("../../sql/deliveries/due.sql"))
-                .bind(now)
-                .bind(users)
-                .bind(endpoints)
-                .bind(page)
-                .bind(passed.users())
-                .bind(OLDEST)
-                .fetch_all(&mut *transaction)
-                .await?;
-            if due.is_empty() {
-                due = self.due_by_endpoint(&mut transaction, page, &passed, now).await?;
-            }
+            let due = self.turns.endpoints.due(&mut transaction, &STATEMENTS, page, &passed, now).await?;
             if due.is_empty() {
                 if passed.begin_next_turn() {
                     continue;
@@ -119,49 +99,6 @@ impl Outbox {
         }
         transaction.commit().await?;
         Ok(Claims { claimed, given_up })
-    }
-
-    /// The oldest due delivery of each of at most `page` endpoints that are not passed, in the order of their keys: they take turns.
-    async fn due_by_endpoint(
-        &self,
-        connection: &mut PgConnection,
-        page: i64,
-        passed: &Passed,
-        now: Timestamp,
-    ) -> Result<Vec<DueRow>, Error> {
-        let page = usize::try_from(page).unwrap_or(usize::MAX);
-        let mut due: Vec<DueRow> = Vec::new();
-        let begin = self.turn.lock().clone();
-        let mut last = begin.clone();
-        let beginning = Default::default();
-        // From the endpoint whose turn was last to the end of the keys, then once more from their beginning.
-        for (user, endpoint) in std::iter::once(&begin).chain((begin != beginning).then_some(&beginning)) {
-            let waiting: Vec<Waiting> =
-                sqlx::query_as(include_str!("../../sql/deliveries/waiting_endpoints.sql"))
-                    .bind(now)
-                    .bind(user)
-                    .bind(endpoint)
-                    .bind(ENDPOINTS)
-                    .bind(OLDEST)
-                    .fetch_all(&mut *connection)
-                    .await?;
-            // Those behind a full page have their turn in the next round, before the first ones have another.
-            let is_full = waiting.len() >= ENDPOINTS as usize;
-            for Waiting { delivery, is_due } in waiting {
-                if due.len() == page {
-                    break;
-                }
-                last = (delivery.user_id.clone(), delivery.endpoint_id.clone());
-                if is_due && !passed.has(delivery.receiver()) && !due.contains(&delivery) {
-                    due.push(delivery);
-                }
-            }
-            if is_full || due.len() == page {
-                break;
-            }
-        }
-        *self.turn.lock() = last;
-        Ok(due)
     }
 
     /// Keeps the rendered body, under the claim's epoch and within its time: a process that renders while the database does not answer may
@@ -208,7 +145,7 @@ async fn take(
     let of = |field: fn(&DueRow) -> &str| dealt.iter().map(|due| field(due)).collect::<Vec<_>>();
     let rows: Vec<TakenRow> = sqlx::query_as(include_str!("../../sql/deliveries/take.sql"))
         .bind(of(|due| &due.user_id))
-        .bind(of(|due| &due.endpoint_id))
+        .bind(of(|due| &due.receiver_id))
         .bind(of(|due| &due.delivery_id))
         .bind(now)
         .bind(now + TimeDelta::from_std(sending).unwrap_or(TimeDelta::zero()))

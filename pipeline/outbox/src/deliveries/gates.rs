@@ -7,21 +7,10 @@ use records::Timestamp;
 use sqlx::PgConnection;
 
 use super::DeliveryPolicy;
-use crate::fair::{Due, Passed};
-
-/// A row that may be taken.
-#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
-pub(super) struct DueRow {
-    pub(super) user_id: String,
-    pub(super) endpoint_id: String,
-    pub(super) delivery_id: String,
-}
-
-impl Due for DueRow {
-    fn receiver(&self) -> (&str, &str) {
-        (&self.user_id, &self.endpoint_id)
-    }
-}
+use crate::{
+    fair::{Due, Passed},
+    receivers::DueRow,
+};
 
 /// A locked endpoint, and what it lets through.
 #[derive(Debug)]

@@ -14,22 +14,21 @@ use super::{ClaimedPush, PushPolicy, Pushed};
 use crate::{
     Claims, Outbox, SenderLoad, SubscriptionKind,
     fair::{Due, PAGE_FACTOR, Passed, ROUNDS, deal},
+    receivers::{DueRow, Statements},
     tries::{GIVEN_UP_UNSENT, UNSENDABLE, sendable},
+};
+
+const STATEMENTS: Statements = Statements {
+    oldest: include_str!("../../sql/pushes/due.sql"),
+    by_receiver: include_str!("../../sql/pushes/waiting_subscriptions.sql"),
 };
 
 /// A locked row, and whether its item is still to be done by that date.
 #[derive(sqlx::FromRow)]
-struct DueRow {
-    user_id: String,
-    subscription_id: String,
-    delivery_id: String,
+struct LockedRow {
+    #[sqlx(flatten)]
+    row: DueRow,
     is_open: bool,
-}
-
-impl Due for DueRow {
-    fn receiver(&self) -> (&str, &str) {
-        (&self.user_id, &self.subscription_id)
-    }
 }
 
 /// A taken row with what its subscription and its item say.
@@ -79,9 +78,11 @@ impl Outbox {
     /// another date by now, nothing is claimed: its push is cancelled. A sender that died is due again at its `until`. `load` is what
     /// the process has under way: each user comes to a share of it.
     ///
-    /// Each round locks a page of due rows and takes what their subscriptions and users may still have under way. Subscriptions and
-    /// users at their limit are left out of the next round, and those that were there before the claim out of all rounds: the rows
-    /// that wait are not written, and they fill no page. Users who had their turn are left out until nothing else is due.
+    /// Each round reads a page of due rows, locks those that no other session holds, and takes what their subscriptions and users may
+    /// still have under way. Subscriptions and users at their limit are left out of the next round, and those that were there before
+    /// the claim out of all rounds: the rows that wait are not written, and they fill no page. Users who had their turn are left out
+    /// until nothing else is due. Where the oldest pushes are all of those that are left out, a round goes from subscription to
+    /// subscription instead.
     pub async fn claim_pushes(
         &self,
         limit: i64,
@@ -108,23 +109,19 @@ impl Outbox {
             if wanted <= 0 {
                 break;
             }
-            let (users, subscriptions) = passed.receivers();
-            // Rows that are due, or whose sender died, of subscriptions that were not skipped; oldest first. Locked rows are skipped.
-            let due: Vec<DueRow> = sqlx::query_as(include_str!("../../sql/pushes/lock_due.sql"))
-                .bind(now)
-                .bind(users)
-                .bind(subscriptions)
-                .bind(wanted.saturating_mul(PAGE_FACTOR))
-                .bind(passed.users())
-                .fetch_all(&mut *transaction)
-                .await?;
+            let page = wanted.saturating_mul(PAGE_FACTOR);
+            let due = self.turns.subscriptions.due(&mut transaction, &STATEMENTS, page, &passed, now).await?;
             if due.is_empty() {
                 if passed.begin_next_turn() {
                     continue;
                 }
                 break;
             }
-            let (open, closed): (Vec<_>, Vec<_>) = due.into_iter().partition(|row| row.is_open);
+            let (open, closed) = lock(&mut transaction, &due, now).await?;
+            // What another session holds, it is claiming: its subscription is looked past.
+            for row in due.iter().filter(|row| !open.contains(row) && !closed.contains(row)) {
+                passed.add(row.receiver());
+            }
             cancel(&mut transaction, &closed, now).await?;
             // Once more: a session that held rows of these subscriptions a moment ago has taken them by now.
             let under_way = under_way(&mut transaction, now).await?;
@@ -150,6 +147,25 @@ impl Outbox {
         transaction.commit().await?;
         Ok(Claims { claimed, given_up })
     }
+}
+
+/// Locks what no other session holds of `due`: those to be sent, and those whose item is done, or has another date by now.
+async fn lock(
+    connection: &mut PgConnection,
+    due: &[DueRow],
+    now: Timestamp,
+) -> Result<(Vec<DueRow>, Vec<DueRow>), Error> {
+    let [users, subscriptions, deliveries] = columns(due.iter());
+    let locked: Vec<LockedRow> = sqlx::query_as(include_str!("../../sql/pushes/lock_due.sql"))
+        .bind(now)
+        .bind(users)
+        .bind(subscriptions)
+        .bind(deliveries)
+        .fetch_all(connection)
+        .await?;
+    let (open, closed): (Vec<_>, Vec<_>) = locked.into_iter().partition(|locked| locked.is_open);
+    let rows = |locked: Vec<LockedRow>| locked.into_iter().map(|locked| locked.row).collect();
+    Ok((rows(open), rows(closed)))
 }
 
 /// Tries under way, by user and subscription. As many as all processes have slots: few.
@@ -213,7 +229,7 @@ async fn take(
 /// Columns for `unnest`.
 fn columns<'a>(rows: impl Iterator<Item = &'a DueRow> + Clone) -> [Vec<&'a str>; 3] {
     let of = |field: fn(&DueRow) -> &str| rows.clone().map(field).collect();
-    [of(|row| &row.user_id), of(|row| &row.subscription_id), of(|row| &row.delivery_id)]
+    [of(|row| &row.user_id), of(|row| &row.receiver_id), of(|row| &row.delivery_id)]
 }
 
 /// How a subscription is reached, as its row says. `None`: a kind that this version does not know, or a secret that no key opens.

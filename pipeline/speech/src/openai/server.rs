@@ -1,16 +1,18 @@
 //! One exchange with a transcription server, and what its failures mean. Nothing that the server wrote leaves this
 //! file but the body of a good answer.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, HeaderValue};
+use futures::TryStreamExt;
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use reqwest::multipart::{Form, Part};
-use reqwest::{Client, Response, StatusCode, Url};
+use reqwest::{Method, Request, Response, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use upstream::{Broken, Reader, asked_for, complaint, read_at_most};
+use upstream::{Broken, Client, asked_for, complaint, is_timeout, read_at_most};
 
 use super::answer::Answer;
 use crate::health::Unwell;
@@ -91,7 +93,6 @@ pub(super) struct Question<'a> {
 #[derive(Clone)]
 pub(super) struct Server {
     client: Client,
-    reader: Reader,
     url: Url,
     /// Its list of models, which costs nothing.
     models: Url,
@@ -116,9 +117,8 @@ impl Server {
         let key = settings.api_key.as_ref().filter(|key| !key.expose_secret().is_empty());
         let authorization = key.map(|key| upstream::bearer(key).ok_or(BadSettings::Key)).transpose()?;
         let client = upstream::client(&url).ok_or(BadSettings::Client)?;
-        let reader = Reader::new().ok_or(BadSettings::Client)?;
         let model = settings.model.trim().into();
-        Ok(Self { client, reader, url, models, authorization, own_key: false, model, plain: Arc::default() })
+        Ok(Self { client, url, models, authorization, own_key: false, model, plain: Arc::default() })
     }
 
     pub(super) fn with_own_key(&self, key: &SecretString) -> Result<Self, BadKey> {
@@ -155,11 +155,8 @@ impl Server {
         if !question.prompt.is_empty() {
             form = form.text("prompt", question.prompt.to_owned());
         }
-        let mut request = self.client.post(self.url.clone()).multipart(form);
-        if let Some(value) = &self.authorization {
-            request = request.header(AUTHORIZATION, value.clone());
-        }
-        let response = self.reader.send(request).await.map_err(|error| fault_of_error(&error))?;
+        let request = upload(self.url.clone(), form).await.map_err(|error| fault_of_error(&error))?;
+        let response = self.send(request).await?;
         match response.status() {
             status if status.is_success() => {
                 let body = read(response).await?;
@@ -177,11 +174,7 @@ impl Server {
     /// Whether the server answers and takes the key. One without a list of models is there, too, and says nothing of the key:
     /// its status is returned.
     pub(super) async fn is_there(&self) -> Result<Option<u16>, Fault> {
-        let mut request = self.client.get(self.models.clone());
-        if let Some(value) = &self.authorization {
-            request = request.header(AUTHORIZATION, value.clone());
-        }
-        let response = self.reader.send(request).await.map_err(|error| fault_of_error(&error))?;
+        let response = self.send(Request::new(Method::GET, self.models.clone())).await?;
         match response.status() {
             status if status.is_success() => Ok(None),
             status => match self.fault_of_answer(status, response).await {
@@ -189,6 +182,13 @@ impl Server {
                 fault => Err(fault),
             },
         }
+    }
+
+    async fn send(&self, mut request: Request) -> Result<Response, Fault> {
+        if let Some(value) = &self.authorization {
+            request.headers_mut().insert(AUTHORIZATION, value.clone());
+        }
+        self.client.send(request).await.map_err(|error| fault_of_error(&*error))
     }
 
     async fn fault_of_answer(&self, status: StatusCode, response: Response) -> Fault {
@@ -232,8 +232,18 @@ async fn is_about_credit(response: Response) -> bool {
     matches!(code, Some("insufficient_quota" | "billing_hard_limit_reached"))
 }
 
-fn fault_of_error(error: &reqwest::Error) -> Fault {
-    Fault::passing(if error.is_timeout() { Reason::Timeout } else { Reason::Unavailable })
+/// Posts `form` in one piece: there are servers that take no body whose length comes last.
+async fn upload(url: Url, form: Form) -> reqwest::Result<Request> {
+    let mut request = Request::new(Method::POST, url);
+    let kind = format!("multipart/form-data; boundary={}", form.boundary());
+    request.headers_mut().extend(HeaderValue::try_from(kind).ok().map(|kind| (CONTENT_TYPE, kind)));
+    let pieces: Vec<_> = form.into_stream().try_collect().await?;
+    *request.body_mut() = Some(pieces.concat().into());
+    Ok(request)
+}
+
+fn fault_of_error(error: &(dyn Error + 'static)) -> Fault {
+    Fault::passing(if is_timeout(error) { Reason::Timeout } else { Reason::Unavailable })
 }
 
 async fn read(response: Response) -> Result<Vec<u8>, Fault> {

@@ -10,7 +10,7 @@ const ALLOWED: [(&str, &[&str]); 31] = [
     ("records", &["names"]),
     ("apps", &["records"]),
     ("job", &["names"]),
-    ("outside", &[]),
+    ("outside", &["upstream"]),
     ("embedded", &[]),
     ("trace", &[]),
     ("compute", &[]),

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use assistant::{AppTool, Call, Offered, Origin, Step};
+use assistant::{AppTool, Call, Offered, Origin, Step, names_app};
 use serde_json::{Map, Value, json};
 
 use super::words::{figure, stems};
 use super::{Turn, answer, failed};
 use crate::embedded::pattern::Pattern;
-use crate::embedded::text::{pattern, words};
+use crate::embedded::text::{pattern, stem, words};
 
 /// Questions about what was said, whatever they name.
 static RECALL: LazyLock<Pattern> = LazyLock::new(|| {
@@ -51,6 +51,10 @@ const READS: [&str; 9] = ["get", "list", "find", "search", "fetch", "show", "rea
 /// addresses it, because "Add a task" is a wish to the service.
 const KEPT_HERE: [&str; 6] = ["task", "todo", "reminder", "memory", "goal", "conversation"];
 
+/// The same of an app alone: what people ask the service about.
+const ASKED_HERE: [&str; 9] =
+    ["note", "decision", "meeting", "event", "minute", "question", "summary", "transcript", "folder"];
+
 /// Words behind which, or before which, an app is addressed.
 const BEFORE: [&str; 8] = ["with", "via", "using", "use", "ask", "tell", "app", "through"];
 
@@ -71,7 +75,7 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
         Origin::Data(_) => None,
     });
     let mut named: Vec<(usize, &Offered, &AppTool)> = apps
-        .filter(|(_, tool)| is_named(&said, tool))
+        .filter(|(_, tool)| is_named(&message.text, &said, tool))
         .map(|(offered, tool)| (nearness(&message.text, tool), offered, tool))
         .collect();
     // The one whose name is written out, whatever else the words fit.
@@ -120,31 +124,24 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
 }
 
 /// Whether the message names the app, or all words of the tool's name that mean something.
-fn is_named(said: &[String], tool: &AppTool) -> bool {
+fn is_named(text: &str, said: &[String], tool: &AppTool) -> bool {
     let app: Vec<String> = words(&tool.app_name).collect();
-    let is_ours = |word: &str| {
-        KEPT_HERE.iter().any(|kept| crate::embedded::text::stem(kept) == crate::embedded::text::stem(word))
+    let is_one = |word: &str, of: &[&str]| of.iter().any(|one| stem(one) == stem(word));
+    let is_ours = |word: &str| is_one(word, &KEPT_HERE);
+    let named = match app.as_slice() {
+        [] => false,
+        [word] if is_ours(word) || is_one(word, &ASKED_HERE) => names_app(text, &tool.app_name),
+        app => said.windows(app.len()).any(|window| window == app),
     };
-    let is_app = |at: usize| {
-        let addressed = || {
-            let before = at.checked_sub(1).and_then(|before| said.get(before));
-            let after = said.get(at + app.len());
-            before.is_some_and(|word| BEFORE.contains(&word.as_str()))
-                || after.is_some_and(|word| word == "app")
-        };
-        said.get(at..at + app.len()) == Some(app.as_slice())
-            && (!app.iter().all(|word| is_ours(word)) || addressed())
-    };
-    let named = !app.is_empty() && (0..said.len()).any(is_app);
     let own: Vec<String> = tool
         .name
         .split(['_', '-'])
         .map(str::to_lowercase)
         .filter(|word| word.len() > 2 && !GENERIC.contains(&word.as_str()) && !is_ours(word))
         .collect();
-    let there: HashSet<String> = said.iter().map(|word| crate::embedded::text::stem(word)).collect();
+    let there: HashSet<String> = said.iter().map(|word| stem(word)).collect();
     // One common word ("message") is no name, unless the tool is called by its verb, too.
-    let all = own.iter().all(|word| there.contains(&crate::embedded::text::stem(word)));
+    let all = own.iter().all(|word| there.contains(&stem(word)));
     let verb = tool
         .name
         .split(['_', '-'])
@@ -371,7 +368,7 @@ mod tests {
     fn an_app_that_is_called_like_what_the_service_keeps_is_named_where_it_is_addressed() {
         let is_named = |text: &str| {
             let said: Vec<String> = words(text).collect();
-            is_named(&said, &tool("add_task"))
+            is_named(text, &said, &tool("add_task"))
         };
         for ours in ["What tasks are due?", "Add a task: order cards", "Show my tasks", "list tasks", "tasks"]
         {

@@ -26,6 +26,7 @@ pub(super) use calendar::{number, number_word};
 
 use super::pattern::{Pattern, ascii};
 use super::text::pattern;
+use crate::start_of_day;
 
 /// The moment in which a talk began, as its person's wall clock showed it.
 #[derive(Clone, Copy, Debug)]
@@ -134,16 +135,13 @@ impl Reference {
         self.to_utc(local)
     }
 
-    /// The moment at which an event on `found` starts: a day without a time begins at nine, or, when that is over, with
-    /// the next hour.
+    /// The moment at which an event on `found` starts.
     pub(super) fn start(&self, found: &Found) -> Option<Timestamp> {
         if found.time.is_some() {
             return self.moment(found);
         }
         self.moment(found)?;
-        let nine = found.date.and_hms_opt(9, 0, 0)?;
-        let next_hour = (self.now + Duration::hours(1)).with_minute(0)?.with_second(0)?.with_nanosecond(0)?;
-        self.to_utc(if nine < self.now && next_hour.date() == found.date { next_hour } else { nine })
+        self.to_utc(start_of_day(found.date, self.now)?)
     }
 
     /// The date that a task in `text` is due at: one introduced as a deadline, else the first.

@@ -1,0 +1,35 @@
+-- Pushes that are due, or whose sender died, oldest first, without locks. Left out are subscriptions ($2, $3) and users ($5) that can
+-- take nothing now. The $6 oldest are looked at: what is behind them, waiting_subscriptions.sql finds.
+with passed as materialized (
+    select * from unnest($2::text[], $3::text[]) p (user_id, subscription_id)
+),
+passed_users as materialized (
+    select * from unnest($5::text[]) p (user_id)
+)
+select user_id, subscription_id as receiver_id, delivery_id
+from (
+    (select user_id, subscription_id, delivery_id, next_at as at
+     from (
+         select user_id, subscription_id, delivery_id, next_at
+         from push_deliveries
+         where status = 'pending'
+           and next_at <= $1
+         order by next_at
+         limit $6
+     ) oldest
+     where (user_id, subscription_id) not in (select user_id, subscription_id from passed)
+       and user_id not in (select user_id from passed_users)
+     order by next_at, delivery_id
+     limit $4)
+    union all
+    (select user_id, subscription_id, delivery_id, sending_until
+     from push_deliveries
+     where status = 'sending'
+       and sending_until <= $1
+       and (user_id, subscription_id) not in (select user_id, subscription_id from passed)
+       and user_id not in (select user_id from passed_users)
+     order by sending_until
+     limit $4)
+) due
+order by at, delivery_id
+limit $4
