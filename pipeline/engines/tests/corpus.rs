@@ -42,6 +42,8 @@ const COMMON_OPEN: &str = include_str!("../corpus/common_open.json");
 const COMMON_BLIND: &str = include_str!("../corpus/common_blind.json");
 const CLEAR_OPEN: &str = include_str!("../corpus/clear_open.json");
 const CLEAR_BLIND: &str = include_str!("../corpus/clear_blind.json");
+const FURTHER_OPEN: &str = include_str!("../corpus/further_open.json");
+const FURTHER_BLIND: &str = include_str!("../corpus/further_blind.json");
 const PLAIN_BLIND: &str = include_str!("../corpus/plain_blind.json");
 const STRANGERS: &str = include_str!("../corpus/strangers.json");
 
@@ -293,6 +295,22 @@ fn the_blind_half_of_clear_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[CLEAR_BLIND]);
     assert_eq!((score.discard.hits, score.discard.of), (22, 24));
     assert_shares(&score, [75, 84, 86, 82, 89, 86, 58, 91, 74, 70]);
+}
+
+/// Written by another hand for `embedded/19`, with dry humour and a strict key; a few rules of `embedded/20` were made with it.
+#[test]
+fn the_open_half_of_further_talk_is_mostly_understood() {
+    let score = total(&Embedded::new(), &[FURTHER_OPEN]);
+    assert_eq!((score.discard.hits, score.discard.of), (27, 28));
+    assert_shares(&score, [73, 76, 80, 70, 84, 89, 40, 69, 70, 83]);
+}
+
+/// The others, which were only counted.
+#[test]
+fn the_blind_half_of_further_talk_is_mostly_understood() {
+    let score = total(&Embedded::new(), &[FURTHER_BLIND]);
+    assert_eq!((score.discard.hits, score.discard.of), (27, 28));
+    assert_shares(&score, [60, 72, 87, 74, 87, 85, 56, 77, 66, 78]);
 }
 
 /// Written before sentences were weighed, by another hand than the rules' and the taught sentences'; only counted.

@@ -118,7 +118,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/19"
+        "embedded/20"
     }
 
     fn costs(&self) -> bool {

@@ -11,6 +11,7 @@ mod objects;
 mod plain;
 mod read;
 mod reworded;
+mod taken_on;
 mod undated;
 
 use std::collections::{BTreeSet, HashSet};

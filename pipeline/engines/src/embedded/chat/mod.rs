@@ -31,7 +31,7 @@ const NO_MODEL: &str = "(I answer by fixed rules, because no language model is c
 
 impl Converse for Embedded {
     fn id(&self) -> &str {
-        "embedded/19"
+        "embedded/20"
     }
 
     fn next<'a>(

@@ -17,6 +17,10 @@ pub(super) struct Kept {
     pub(super) all: Vec<ItemDraft>,
     /// What each is compared by.
     tasks: Vec<Arc<Task>>,
+    /// In which sentence each was said, and by whom.
+    said: Vec<(usize, Option<String>)>,
+    /// How many sentences were heard.
+    sentences: usize,
     /// The latest item or proposal that nobody has taken on, who said it, and how many sentences ago.
     open: Option<(Open, Option<String>, usize)>,
     /// Who spoke the previous sentence, if it states a need or asks for a volunteer.
@@ -43,6 +47,9 @@ enum Open {
 
 /// How many of the latest items a new one is compared with.
 const COMPARED: usize = 40;
+
+/// Within how many sentences a request is taken on in other words.
+const ANSWERED: usize = 6;
 
 /// How many items back what is likely one may be the same once more.
 const REPEATED: usize = 6;
@@ -118,12 +125,14 @@ impl Kept {
         if another && refused && at + 1 == self.all.len() {
             self.all.pop();
             self.tasks.pop();
+            self.said.pop();
             (self.open, self.latest) = (None, None);
         }
     }
 
     /// A sentence may take on what was asked or proposed last, or accept what was offered.
     pub(super) fn heard(&mut self, sentence: &Sentence<'_>, reference: &Reference) {
+        self.sentences += 1;
         self.take_back(sentence);
         self.asks = sentence.text.ends_with('?') || OFFERS.is_match(&sentence.text);
         if let Some((at, ago)) = self.latest.take() {
@@ -246,6 +255,17 @@ impl Kept {
             *read = Task::of(&known.description);
             return;
         }
+        if let Some(at) = self.answered(&item, &task, speaker)
+            && let (Some(known), Some(read)) = (self.all.get_mut(at), self.tasks.get_mut(at))
+        {
+            // "Review my request. - I'll do your request after lunch."
+            if read.leaves_open() {
+                (known.description, *read) = (item.description, task);
+            }
+            known.owner = item.owner;
+            known.due_at = item.due_at.or(known.due_at);
+            return;
+        }
         self.open = item.owner.is_none().then(|| {
             let asked = Open::Asked(self.all.len());
             (asked, speaker.map(str::to_owned), 0)
@@ -254,6 +274,23 @@ impl Kept {
         self.asked = self.asks.then(|| (self.all.len(), speaker.map(str::to_owned)));
         self.all.push(item);
         self.tasks.push(task);
+        self.said.push((self.sentences, speaker.map(str::to_owned)));
+    }
+
+    /// The item that another asked for in the last sentences, which `item` takes on in other words.
+    fn answered(&self, item: &ItemDraft, task: &Task, speaker: Option<&str>) -> Option<usize> {
+        let own = speaker.is_some() && item.owner.as_deref() == speaker;
+        let from = self.all.len().saturating_sub(REPEATED);
+        (from..self.all.len()).rev().filter(|_| own).find(|at| {
+            let (Some(known), Some(read), Some((said, asker))) =
+                (self.all.get(*at), self.tasks.get(*at), self.said.get(*at))
+            else {
+                return false;
+            };
+            let free = known.owner.is_none() || known.owner.as_deref() == speaker;
+            let near = self.sentences - said <= ANSWERED;
+            free && near && asker.as_deref() != speaker && read.is_taken_on_by(task)
+        })
     }
 }
 

@@ -21,7 +21,7 @@ const CLEAR: f32 = 1.5;
 /// Hypotheses ("I would call him if I had his number"), decisions and preferences are no tasks.
 static UNREAL: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:would|'d)\b.*\bif\s+\p{L}+\s+(?:had|were|was|could)\b|\bwish\b|\bif\s+only\b|\bdecided\b|\bprefer\b|\b(?:would|could|should|might)(?:'ve|\s+have)\b",
+        r"(?i)\b(?:would|'d)\b.*\bif\s+\p{L}+\s+(?:had|were|was|could)\b|\bwish\b|\bnobody\b|\bif\s+only\b|\bdecided\b|\bprefer\b|\b(?:would|could|should|might)(?:'ve|\s+have)\b",
     )
 });
 
@@ -51,7 +51,11 @@ pub(super) fn task(
         if THERE_IS.is_match(&said) {
             return action(&said).and_then(|action| wording::description(&action, true, reference));
         }
-        wording::description(&PROMISE.replace(&said, ""), promised, reference).filter(|_| odds > CLEAR)
+        let said = PROMISE.replace(&said, "");
+        // "I'll need pictures."
+        let needed = said.strip_prefix("need ").map(|what| format!("provide {what}"));
+        let said = needed.as_deref().unwrap_or(&said);
+        wording::description(said, promised, reference).filter(|_| odds > CLEAR)
     };
     let description = done.or_else(as_said)?;
     let due_at = reference.due(&sentence.text).map(|(_, moment)| moment);
@@ -80,6 +84,9 @@ static LIGHT: WordList = WordList::new(
     "get put make take do keep leave give have go come look set let pop drop sort stick stay nip see find turn hold bring try \
     be pull push cover mind use throw knock swing stop remember deal arrange start tie fit join drive wear eat drink",
 );
+/// After "be": where or how somebody is to be.
+static PRESENT: WordList =
+    WordList::new("at in there here home back on ready with outside around up early prepared");
 /// Before a gerund.
 static TO_DO: WordList = WordList::new(
     "about of for mind needs need wants want on by try start keep is are 'm i'm we're you're he's she's they're worth \
@@ -105,6 +112,8 @@ fn action(said: &str) -> Option<String> {
     let bare =
         |at: usize| words.get(at).and_then(|span| said.get(span.clone())).unwrap_or_default().to_lowercase();
     let from = |at: usize| words.get(at).and_then(|span| said.get(span.start..)).unwrap_or_default();
+    // "Nobody has to be cold."
+    let is = |at: usize| bare(at) != "be" || PRESENT.has(&bare(at + 1));
     let does = |verb: &str| is_task_verb(verb) || LIGHT.has(verb);
     // The last word has no object.
     let verbs = 0..words.len().saturating_sub(1);
@@ -114,7 +123,7 @@ fn action(said: &str) -> Option<String> {
         Some(before) => LEADS.has(&before),
         None => true,
     };
-    if let Some(at) = verbs.clone().find(|at| led(*at) && does(&bare(*at))) {
+    if let Some(at) = verbs.clone().find(|at| led(*at) && does(&bare(*at)) && is(*at)) {
         return Some(from(at).to_owned());
     }
     if let Some(found) = UNDONE.captures(said) {

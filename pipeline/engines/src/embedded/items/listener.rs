@@ -15,10 +15,14 @@ pub(super) fn asks_listener(force: Force, clause: &str) -> bool {
     }
 }
 
-/// Whether a sentence begins a lesson or a letter, and asks for nothing.
+/// Whether a sentence begins a lesson or a letter, or asks what became of a plan, and asks for nothing.
 pub(super) fn only_begins(sentence: &str) -> bool {
-    OF_LESSON.is_match(sentence) || IS_WRITING.is_match(sentence)
+    OF_LESSON.is_match(sentence) || IS_WRITING.is_match(sentence) || MEANT_TO.is_match(sentence)
 }
+
+/// "You were going to get the guitar back, weren't you?": what became of it.
+static MEANT_TO: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)\b(?:were|was)\s+going\s+to\b.*,\s+(?:weren't|wasn't)\s+\p{L}+\s*\?"));
 
 /// "Today let's look at acids": what begins at once.
 static OF_LESSON: LazyLock<Pattern> = LazyLock::new(|| {

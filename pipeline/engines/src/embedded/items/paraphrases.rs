@@ -212,6 +212,18 @@ static PARAPHRASES: LazyLock<Paraphrases> = LazyLock::new(|| {
             r"(?P<who>i|we)(?:'m|'re|\s+am|\s+are)\s+(?:needing|wanting)\s+(?P<rest>\p{L})",
             "${who} need ${rest}",
         ),
+        // "The letter to the nephew I'll dictate separately."
+        rule(
+            r"^(?P<lead>\W*(?:(?:and|so|then|but|okay|ok|right|yes)\W+)*)(?P<what>(?:the|my|your|our|those|these)\s+(?:[\p{L}'-]+\s+){1,7}?)(?P<who>i'll|i\s+will|we'll|you'll\s+have\s+to|you\s+have\s+to|you\s+need\s+to|you\s+must|i\s+have\s+to|i\s+must)\s+(?P<verb>(?:dictate|upload|send|write|post|bring|book|order|buy|pay|print|sign|fetch|collect|return|fix|repair|clean|wash|email|mail|deliver|check|finish|cancel|renew|make|do))(?P<rest>\s*$|\s*[,.]|\s+(?:separately|today|tomorrow|tonight|on|by|before|at|in|myself|later|now|first|this|next)\b)",
+            "${lead}${who} ${verb} ${what}${rest}",
+        ),
+        rule(r"let's\s+each\s+(?P<rest>\p{L})", "let's ${rest}"),
+        rule(r"^(?P<lead>\W*(?:(?:and|so|then|please)\W+)*)come\s+and\s+(?P<rest>(?:get|collect|fetch)\s)", "${lead}please ${rest}"),
+        // "I'm travelling there on Wednesday to release the pump myself."
+        rule(
+            r"i'm\s+(?:going|travelling|traveling|driving|popping|heading|coming)\s+(?:there|over|down|up|round|in|out|back|to\s+[\p{L}'-]+)(?:\s+[\p{L}'-]+){0,3}?\s+to\s+(?P<rest>(?:release|collect|get|pick|fetch|sign|fix|check|measure|buy|return|drop|sort|finish|help)\s)",
+            "i'll ${rest}",
+        ),
         rule(r"would\s+you\s+ever\s+(?P<rest>\p{L})", "would you ${rest}"),
         rule(
             r"(?P<lead>can|could)\s+(?:i|we)\s+ask\s+(?:that\s+)?(?:you|everyone)\s+(?:please\s+)?(?:to\s+)?(?P<rest>\p{L})",

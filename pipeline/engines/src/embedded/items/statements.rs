@@ -173,7 +173,7 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
         .or_else(|| want_done(clause))
         .or_else(|| unfinished::undone(clause, speaker.clone()))
         .or_else(|| needs_doing(clause))
-        .or_else(|| doing(clause, speaker.clone()))
+        .or_else(|| doing(clause, speaker.clone()).or_else(|| claims::plain(clause, speaker.clone())))
         .or_else(|| offered(clause, speaker.clone()))
         .or_else(|| shortages::read(clause, speaker.clone()))
         .or_else(|| needed(clause))

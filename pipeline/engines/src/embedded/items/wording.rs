@@ -13,12 +13,18 @@ const LONGEST: usize = 15;
 /// Where the task ends and its reason, condition or circumstance begins.
 static TAIL: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?ix)(?: ,?\s+(?:because|since|so\ that|so\ (?:we|i|you|they|it)|which|unless|otherwise|as\ soon\ as|once|whenever|right\ (?:after|away|now)|when|while|although|though
+        r"(?ix)(?: ,?\s+(?:because|since|so\ that|so\ (?:we|i|you|they|it)|which|unless|otherwise|as\ soon\ as|once|whenever|right\ (?:after|away|now)|and\ that's|when|while|although|though
             |(?:before|after|until)\ (?:i|we|you|they|he|she|it|this|that)|in\ case|to\ see|in\ order\ to|and\ then|and\ (?:we|i|you|they|he|she|it))\b
         | \s*,\s+(?:he|she|they|it|there|that|this|we|i|you|but|so|or\ else|don't|just|then|like|yes|no|please|thanks|thank\ you|ok|okay|right|if|as|not)\b
         | (?:,|\s+and)\s+(?:the|my|our|your|his|her|their|two\ of|some\ of|one\ of|both\ of|all\ of)\s+\p{L}+(?:\s\p{L}+){0,3}?\s+(?:is|are|was|were|went|came|got|looks?|seems?|has|have|had|takes?|needs?|wants?|will|can|can't|said|says|closes?|opens?|costs?|starts?|ends?)\b.*
         | ,\s+(?-i:\p{Lu}\p{Ll}+)(?:'s|\ (?:is|was|has|had|will|can|needs?|wants?|said|says|keeps|comes|works))\b
         | \s+[-–—]+\s | ;\s | [?!]\s ).*$",
+    )
+});
+/// "Find out from IT which directory we use": what is to be found out belongs to the task.
+static INDIRECT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:find\s+out|ask|check|decide|clarify|confirm|see|work\s+out|look\s+up)\b[^,.;?!]*?\swhich\s[^,.;?!]*$",
     )
 });
 /// A condition: not after verbs that ask one ("check if").
@@ -54,7 +60,8 @@ pub(super) static LETS_KNOW_LATER: LazyLock<Pattern> = LazyLock::new(|| {
 /// A pronoun is an object where the verb is one of getting in contact.
 pub(super) fn description(task: &str, contact: bool, reference: &Reference) -> Option<String> {
     let task = without_condition(&without_date(task, reference));
-    let task = TAIL.replace(&task, "");
+    let asks = INDIRECT.is_match(&task);
+    let task = if asks { task.into() } else { TAIL.replace(&task, "") };
     let task = FILLER.replace_all(&task, "");
     let task = SPACES.replace_all(task.trim(), " ").replace(" ,", ",");
     let task = without_trailing(&first_words(&task, LONGEST));
