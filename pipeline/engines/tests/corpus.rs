@@ -254,7 +254,7 @@ fn the_blind_half_of_ordinary_talk_is_mostly_understood() {
 fn the_open_half_of_sundry_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[SUNDRY_OPEN]);
     assert_eq!((score.discard.hits, score.discard.of), (31, 32), "an announcement while one waits is kept");
-    assert_shares(&score, [92, 99, 87, 91, 92, 90, 76, 85, 67, 82]);
+    assert_shares(&score, [92, 99, 86, 91, 92, 90, 76, 85, 67, 82]);
 }
 
 /// The others, which were only counted.
@@ -318,5 +318,5 @@ fn the_blind_half_of_further_talk_is_mostly_understood() {
 fn plain_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[PLAIN_BLIND]);
     assert_eq!((score.discard.hits, score.discard.of), (38, 39));
-    assert_shares(&score, [77, 77, 64, 78, 80, 55, 51, 90, 54, 75]);
+    assert_shares(&score, [77, 75, 64, 78, 80, 55, 51, 90, 54, 75]);
 }

@@ -214,7 +214,7 @@ static PARAPHRASES: LazyLock<Paraphrases> = LazyLock::new(|| {
         ),
         // "The letter to the nephew I'll dictate separately."
         rule(
-            r"^(?P<lead>\W*(?:(?:and|so|then|but|okay|ok|right|yes)\W+)*)(?P<what>(?:the|my|your|our|those|these)\s+(?:[\p{L}'-]+\s+){1,7}?)(?P<who>i'll|i\s+will|we'll|you'll\s+have\s+to|you\s+have\s+to|you\s+need\s+to|you\s+must|i\s+have\s+to|i\s+must)\s+(?P<verb>(?:dictate|upload|send|write|post|bring|book|order|buy|pay|print|sign|fetch|collect|return|fix|repair|clean|wash|email|mail|deliver|check|finish|cancel|renew|make|do))(?P<rest>\s*$|\s*[,.]|\s+(?:separately|today|tomorrow|tonight|on|by|before|at|in|myself|later|now|first|this|next)\b)",
+            r"^(?P<lead>\W*(?:(?:and|so|then|but|okay|ok|right|yes)\W+)*)(?P<what>(?:the|my|your|our|those|these)(?:\s+[\p{L}'-]+){1,7}?)\s+(?P<who>i'll|i\s+will|we'll|you'll\s+have\s+to|you\s+have\s+to|you\s+need\s+to|you\s+must|i\s+have\s+to|i\s+must)\s+(?P<verb>(?:dictate|upload|send|write|post|bring|book|order|buy|pay|print|sign|fetch|collect|return|fix|repair|clean|wash|email|mail|deliver|check|finish|cancel|renew|make|do))(?P<rest>\s*$|\s*[,.]|\s+(?:separately|today|tomorrow|tonight|on|by|before|at|in|myself|later|now|first|this|next)\b)",
             "${lead}${who} ${verb} ${what}${rest}",
         ),
         rule(r"let's\s+each\s+(?P<rest>\p{L})", "let's ${rest}"),
@@ -271,6 +271,13 @@ mod tests {
             ("I've been told to come back", "i'm supposed to come back"),
             ("Action on Priya: circulate the slides", "Priya to circulate the slides"),
             ("Whoever finishes first should lock up", "somebody should lock up"),
+            (
+                "The letter to the nephew I'll dictate separately",
+                "I'll dictate the letter to the nephew separately",
+            ),
+            ("Let's each pay twenty", "let's pay twenty"),
+            ("so come and get it", "so please get it"),
+            ("She may come and get it", "She may come and get it"),
             ("It hurts to remember", "It hurts to remember"),
         ] {
             assert_eq!(plain(said), put);
