@@ -39,7 +39,7 @@ const KNOWN: [&str; 19] = [
     "user",
 ];
 
-/// What is mostly wrong with a URL that is none.
+/// What is wrong with most URLs that cannot be read.
 const UNREADABLE: &str = "it cannot be read: a password's special letters are percent-encoded (`/` as %2F), and where \
     the host is `?host=…`, the user is `&user=…`";
 

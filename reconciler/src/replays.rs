@@ -15,8 +15,8 @@ const FOLLOW: Duration = Duration::from_secs(5);
 /// Every so many times also what became of jobs that were parked.
 const PARKED: u32 = 12;
 
-/// Works off bulk replays until `stop`: the running ones take turns, and one that waits for its rate or its jobs is passed by.
-/// Whichever process is there makes the next step. `executor` is shown to operators. Meanwhile the jobs of operations that
+/// Works off bulk replays until `stop`: the running ones take turns, and one that waits for its rate or its jobs is skipped.
+/// Any process makes the next step. `executor` is shown to operators. Meanwhile the jobs of operations that
 /// were paused or cancelled are followed until they come to rest.
 pub async fn work_off_replays(operations: Operations, executor: String, stop: CancellationToken) {
     tokio::join!(work_off(&operations, &executor, &stop), follow(&operations, &stop));
@@ -37,7 +37,7 @@ async fn work_off(operations: &Operations, executor: &str, stop: &CancellationTo
     }
 }
 
-/// A step of the operation that is due behind `last`. `false`: there is none, or another process is at it.
+/// A step of the operation that is due behind `last`. `false`: none is due, or another process has it locked.
 async fn step(operations: &Operations, executor: &str, last: &mut String) -> Result<bool, Error> {
     let Some(due) = operations.db().in_time(operations.due_replay(last)).await? else { return Ok(false) };
     *last = due;

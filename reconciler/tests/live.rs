@@ -63,7 +63,7 @@ async fn expired_live_sessions_are_ended_once_and_others_stay() {
     assert_eq!(setup.count("select count(*) from conversations where status = 'in_progress'").await, 1);
 }
 
-/// Whoever spoke on while the database was away had two conversations when the watch was quicker than the session.
+/// A user who spoke on during an outage of the database had two conversations when the watch was quicker than the session.
 #[tokio::test]
 async fn live_sessions_may_renew_before_the_first_look_after_an_outage() {
     let setup = Setup::new().await;

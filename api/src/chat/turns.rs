@@ -165,7 +165,7 @@ impl Work {
         let question = Some(self.new.question_id.as_str());
         let ledger = &self.state.ledger;
         let read = ledger.store().chat_messages(&self.user, &self.thread, question, HISTORY);
-        // Nobody waits for a turn's own reads, as for a request's: without a bound a dead connection keeps the user's place.
+        // No request's deadline bounds what a turn reads: without one a dead connection keeps the user's place.
         let newest = match ledger.db().in_time(read).await {
             Ok(newest) => newest,
             Err(error) => {

@@ -1,4 +1,4 @@
-//! What a proxy hears of a call through it.
+//! What a proxy is sent for a call through it.
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
 use std::time::Duration;

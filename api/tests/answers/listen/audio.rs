@@ -94,7 +94,7 @@ async fn live_words_that_were_heard_before_a_reconnect_are_stored() {
     of_old.send(said("Before the tunnel.")).await.unwrap();
     old.until("segments").await;
     let young = setup.line(query).await.ready().await;
-    // The older socket is told, and lets recognition finish.
+    // The older socket gets its close frame, and lets recognition finish.
     engine.until_flushes(1).await;
     of_old.send(said("In the tunnel.")).await.unwrap();
     of_old.send(speech::Event::Flushed).await.unwrap();

@@ -82,7 +82,7 @@ async fn live_end_request_processes_everything_sent_before() {
     assert_ne!(json!(setup.id_in_progress().await), conversation["id"]);
 }
 
-/// It was told after the silence that would have ended the conversation.
+/// The event came after the silence that would have ended the conversation.
 #[tokio::test]
 async fn live_client_is_told_at_once_of_a_finalize_by_id() {
     let setup = Setup::new().await;

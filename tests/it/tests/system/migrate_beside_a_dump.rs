@@ -1,4 +1,4 @@
-//! `listen migrate` while a dump holds the tables: it waits, and nobody waits behind it.
+//! `listen migrate` while a dump holds the tables: it waits, and no request waits behind it.
 
 use std::process::Stdio;
 
