@@ -15,7 +15,7 @@ pub(crate) fn lets(tool: &AppTool, heard: &HashSet<String>, question: &str) -> b
 }
 
 /// Words behind which an app is addressed.
-const BEFORE: [&str; 9] = ["with", "via", "using", "use", "ask", "tell", "app", "through", "to"];
+const BEFORE: [&str; 10] = ["with", "via", "using", "use", "ask", "tell", "app", "through", "to", "then"];
 
 /// Whether `text` names an app. A name of one word may be a common one ("Notes"): it counts where it is addressed ("@notes", "ask
 /// notes", "the notes app", "Notes, …"), or is written as it is, with its capital, within a sentence.
@@ -103,6 +103,7 @@ mod tests {
             "What is new? Notes: keep this",
             "Ask NOTES what is new",
             "Look at my mail, then at Notes",
+            "Ask mail, then notes",
         ] {
             assert!(names_app(text, "Notes"), "{text}");
         }
