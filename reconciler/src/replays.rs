@@ -32,7 +32,7 @@ async fn work_off(operations: &Operations, executor: &str, stop: &CancellationTo
             Ok(Ok(false)) => LOOK,
             Ok(Err(error)) => {
                 tracing::warn!(%error, operation = last.as_str(), "a replay could not go on; once more");
-                TROUBLE
+                if error.is_of_one_row() { Duration::ZERO } else { TROUBLE }
             }
             Err(_) => {
                 tracing::error!(operation = last.as_str(), "a step of a replay panicked; once more");
