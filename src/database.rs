@@ -144,7 +144,7 @@ const AGAIN: Duration = Duration::from_millis(250);
 /// did. Of other troubles the first statement says more.
 ///
 /// # Errors
-/// When no server listens at the address, none of a list accepts writes, it lets the user not in, has no such database or no
+/// When no server listens at the address, none of a list accepts writes, it does not let the user in, has no such database or no
 /// connection left in all that time, or the database is another shard.
 pub(crate) async fn is_there(ledger: &Ledger) -> anyhow::Result<()> {
     let (db, begun, mut refused) = (ledger.db(), Instant::now(), Ok(()));

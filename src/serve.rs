@@ -168,8 +168,8 @@ struct ShardStart {
 }
 
 impl ShardStart {
-    /// Waits for sessions of use and for the shard's schema, and starts what the roles ask for there. A shard that does not answer is started all the
-    /// same: what works with it waits for it.
+    /// Waits for sessions that keep what they prepare and for the shard's schema, and starts what the roles ask for there. A shard that
+    /// does not answer is started all the same: what works with it waits for it.
     async fn start(self) {
         tracing::debug!(shard = %self.ledger.db().shard(), "starting");
         self.tasks.spawn(schema::watch(self.ledger.clone(), self.lifecycle.soft.clone()));

@@ -1,8 +1,9 @@
 //! Bulk replays: the processes with the role work them off step by step, and follow what becomes of their jobs.
 
-use std::time::Duration;
+use std::{panic::AssertUnwindSafe, time::Duration};
 
 use db::Error;
+use futures::FutureExt;
 use operations::{Operations, Stepped};
 use tokio_util::sync::CancellationToken;
 
@@ -25,11 +26,16 @@ pub async fn work_off_replays(operations: Operations, executor: String, stop: Ca
 async fn work_off(operations: &Operations, executor: &str, stop: &CancellationToken) {
     let mut last = String::new();
     while !stop.is_cancelled() {
-        let wait = match step(operations, executor, &mut last).await {
-            Ok(true) => continue,
-            Ok(false) => LOOK,
-            Err(error) => {
+        let stepped = AssertUnwindSafe(step(operations, executor, &mut last)).catch_unwind().await;
+        let wait = match stepped {
+            Ok(Ok(true)) => continue,
+            Ok(Ok(false)) => LOOK,
+            Ok(Err(error)) => {
                 tracing::warn!(%error, operation = last.as_str(), "a replay could not go on; once more");
+                if error.is_of_one_row() { Duration::ZERO } else { TROUBLE }
+            }
+            Err(_) => {
+                tracing::error!(operation = last.as_str(), "a step of a replay panicked; once more");
                 TROUBLE
             }
         };

@@ -107,3 +107,24 @@ async fn waiting_bulk_replay_blocks_no_other() {
     setup.stop.cancel();
     tokio::time::timeout(PATIENCE, working).await.unwrap().unwrap();
 }
+
+/// A process whose step panicked made no step of any replay until it was started anew.
+#[tokio::test]
+async fn bulk_replay_whose_step_panics_blocks_no_other() {
+    let (setup, olga) = of_two().await;
+    start(&setup, Uuid::from_u128(8), &olga).await;
+    // No moment that the driver can express.
+    let broken = "update replay_operations set next_at = 'infinity' where operation_id like '%7'";
+    setup.sql(broken).await;
+    let working = work_off_replays(Operations::new(&setup.ledger), "one".to_owned(), setup.stop.clone());
+    let working = tokio::spawn(working);
+    let other = "select count(*) from replay_operations where operation_id like '%8' and replayed > 0";
+    let begun = async {
+        while setup.count(other).await == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, begun).await.unwrap();
+    setup.stop.cancel();
+    tokio::time::timeout(PATIENCE, working).await.unwrap().unwrap();
+}

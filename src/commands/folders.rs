@@ -1,4 +1,4 @@
-//! `listen folders`: a person's folders. The developer interface reads them; they are managed here.
+//! `listen folders`: a user's folders. The developer interface reads them; they are managed here.
 
 use std::process::ExitCode;
 
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{exit::Exit, process::new_id};
 
-/// A person's folders.
+/// A user's folders.
 #[derive(Args, Debug)]
 pub(crate) struct Folders {
     #[command(flatten)]

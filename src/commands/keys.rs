@@ -1,4 +1,4 @@
-//! `listen keys`: developer keys. The first key of a person comes from here.
+//! `listen keys`: developer keys. The first key of a user comes from here.
 
 use std::process::ExitCode;
 

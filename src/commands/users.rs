@@ -139,7 +139,7 @@ fn print_id(id: &UserId, as_json: bool) -> anyhow::Result<()> {
     reply!(as_json, { "id": id.as_str() }, "{id}")
 }
 
-/// Creates a person; `false` when the id is taken.
+/// Creates a user; `false` when the id is taken.
 pub(crate) async fn create(ledger: &Ledger, id: &UserId, change: &UserChange) -> anyhow::Result<bool> {
     Ok(ledger.store().create_user(id, change).await?)
 }

@@ -45,7 +45,7 @@ pub(super) async fn ask(visitor: Visitor, console: Console, Query(form): Query<F
         0 => "No stage has recorded anything: all of them are run and paid for.".to_owned(),
         some => format!("Recorded stage outputs, {} of them, are kept and not paid for again.", count(some)),
     };
-    let (letters, people) =
+    let (letters, users) =
         (several(preview.jobs, "dead letter", "dead letters"), several(preview.users, "user", "users"));
     // Every process works for all shards.
     let missing = match looks.of.first() {
@@ -71,7 +71,7 @@ pub(super) async fn ask(visitor: Visitor, console: Console, Query(form): Query<F
         offers_scratch: preview.recorded_stages > 0,
         caps: Some(CAPS),
         counts: counts(&preview).into_iter().chain(in_each(&looks.of)).collect(),
-        ..Confirm::new(visitor, "replays", format!("Replay {letters} of {people}?"))
+        ..Confirm::new(visitor, "replays", format!("Replay {letters} of {users}?"))
     }
     .into_response())
 }

@@ -154,7 +154,7 @@ async fn apply(missing: &[i64], session: &mut PgConnection) -> Result<(), sqlx::
         match migration.no_tx {
             true => {
                 drop_leftovers(&statements, session).await?;
-                run(migration, &statements, session).await?;
+                run(migration, &statements, None, session).await?;
             }
             false => run_with_locks(migration, &statements, session).await?,
         }
@@ -169,14 +169,16 @@ async fn run_with_locks(
     statements: &[&'static str],
     session: &mut PgConnection,
 ) -> Result<(), sqlx::Error> {
-    let mut is_told = false;
+    let mut tries = 0_u32;
     loop {
+        tries = tries.wrapping_add(1);
+        let lock = if tries.is_multiple_of(LONG_EVERY) { LONG_LOCK } else { LOCK };
         let mut transaction = session.begin().await?;
-        match run(migration, statements, &mut transaction).await {
+        match run(migration, statements, Some(lock), &mut transaction).await {
             Ok(()) => return transaction.commit().await,
             Err(error) if is_of_a_lock(&error) => {
                 transaction.rollback().await?;
-                if !std::mem::replace(&mut is_told, true) {
+                if tries == 1 {
                     tracing::warn!(
                         version = migration.version,
                         "a migration needs a table that transactions of other sessions hold: it asks again and again"
@@ -189,16 +191,17 @@ async fn run_with_locks(
     }
 }
 
-/// Runs them, and notes that the migration was applied.
+/// Runs them, in a transaction each after `lock`, and notes that the migration was applied.
 async fn run(
     migration: &Migration,
     statements: &[&'static str],
+    lock: Option<&'static str>,
     session: &mut PgConnection,
 ) -> Result<(), sqlx::Error> {
     for statement in statements {
-        if !migration.no_tx {
+        if let Some(lock) = lock {
             // Shorter than the file's own, behind which requests end with 503.
-            session.execute(LOCK).await?;
+            session.execute(lock).await?;
         }
         let ran = sqlx::raw_sql(*statement).execute(&mut *session).await;
         ran.map_err(|error| MigrateError::ExecuteMigration(error, migration.version))?;
@@ -252,6 +255,11 @@ const UNLIMITED: &str =
 /// How long a lock is waited for while a transaction changes the schema, and how long others then go on.
 const LOCK: &str = "set local lock_timeout = '300ms'";
 const BETWEEN_LOCKS: Duration = Duration::from_secs(1);
+
+/// Every so many times it is waited for longer than the server's `deadlock_timeout`, a second, after which it cancels an autovacuum that
+/// is in the way: that of a large table takes hours. Requests wait for two seconds.
+const LONG_EVERY: u32 = 5;
+const LONG_LOCK: &str = "set local lock_timeout = '1500ms'";
 
 /// After how long it is said what is waited for.
 const TELLING: Duration = Duration::from_secs(2);

@@ -135,6 +135,20 @@ async fn replay_step_leaves_an_operation_that_another_process_is_at() {
     assert_eq!(step(&world, &other).await, Stepped::Replayed);
 }
 
+/// An item of one replay that somebody had locked let a step of each other one be made every four seconds.
+#[tokio::test]
+async fn replay_whose_item_is_locked_leaves_the_turn_to_others() {
+    let (world, one, other) = two_operations().await;
+    let locks = "select from conversations where conversation_id like 'c1%' for update";
+    let _holder = world.database.hold_locks(locks).await;
+    let error = world.operations().step_replay(&one, "p").await.unwrap_err();
+    assert!(error.is_of_one_row(), "{error:?}");
+    let due = world.operations().due_replay("").await.unwrap();
+    assert_eq!(due, Some(other.clone()), "the other is the only one that is due");
+    assert_eq!(step(&world, &other).await, Stepped::Replayed);
+    assert_eq!(world.operations().due_replay(&other).await.unwrap(), Some(other.clone()));
+}
+
 #[tokio::test]
 async fn follow_replays_tracks_jobs_of_paused_and_cancelled_operations() {
     let (world, one, other) = two_operations().await;

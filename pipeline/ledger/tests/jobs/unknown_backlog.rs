@@ -4,6 +4,7 @@
 
 use job::Queue;
 use ledger::ClaimRequest;
+use outbox::PushPolicy;
 
 use crate::{
     backlog_rows_read::tables_read_beyond,
@@ -61,6 +62,42 @@ async fn operations_read_no_backlog_that_statistics_do_not_know() {
             let others = ClaimRequest { share: 0, ..wanted(Queue::Finalization, 2) };
             assert_eq!(ledger.claim(&others).await.unwrap().claims.len(), 2);
         }
+    })
+    .await;
+    assert_eq!(many, Vec::<String>::new());
+}
+
+/// 50,000 delivered pushes of two users, whose ids are as long as those of real ones: an index of them has more levels than one of times.
+const PUSHED: &str = "insert into users (user_id) select 'u' || lpad(n::text, 35, '0') from generate_series(5, 6) n; \
+    insert into push_subscriptions (user_id, subscription_id, kind, url) \
+    select user_id, user_id, 'webhook', 'https://example.com' from users where user_id like 'u0%'; \
+    insert into action_items (user_id, action_item_id, description, created_at, updated_at, due_at) \
+    select user_id, 'i', 'Do', now(), now(), timestamptz '2030-01-01' from push_subscriptions; \
+    insert into reminders (user_id, action_item_id, revision, due_at, fire_at) \
+    select user_id, 'i', 1, timestamptz '2030-01-01', timestamptz '2030-01-01' from push_subscriptions; \
+    insert into push_deliveries (user_id, subscription_id, delivery_id, action_item_id, notice, due_at, status, finished_at, created_at) \
+    select user_id, user_id, 'd' || n, 'i', 'set', timestamptz '2030-01-01', 'delivered', now(), now() \
+    from push_subscriptions, generate_series(1, 25000) n";
+
+/// 20,000 due pushes of the one, older than that of the other.
+const PUSHES: &str = "insert into push_deliveries (user_id, subscription_id, delivery_id, action_item_id, notice, due_at, status, next_at, created_at) \
+    select id, id, 'p' || n, 'i', 'set', timestamptz '2030-01-01', 'pending', now() - interval '1 day' + n * interval '1 second', now() \
+    from (select n, 'u' || lpad(case when n = 20000 then '6' else '5' end, 35, '0') as id from generate_series(0, 20000) n) s";
+
+#[tokio::test]
+async fn claim_of_pushes_reads_no_backlog_that_statistics_do_not_know() {
+    let world = World::new().await;
+    const FROZEN: &str = "alter table push_deliveries set (autovacuum_enabled = false)";
+    world.database.seed(&[FROZEN, PUSHED]).await;
+    world.run("vacuum analyze").await;
+    world.database.seed(&[PUSHES]).await;
+    let many = tables_read_beyond(&world, 10_000, async |ledger| {
+        let (mut users, policy) = (Vec::new(), PushPolicy::default());
+        for _ in 0..2 {
+            let claims = ledger.outbox().claim_pushes(8, &policy, None).await.unwrap();
+            users.extend(claims.claimed.into_iter().map(|claimed| claimed.user_id.as_str().ends_with('6')));
+        }
+        assert_eq!(users, [false, false, false, false, true], "the other user has a turn");
     })
     .await;
     assert_eq!(many, Vec::<String>::new());

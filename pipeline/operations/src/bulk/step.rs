@@ -23,6 +23,8 @@ pub enum Stepped {
 
 /// How soon an operation that waits is looked at again.
 const LOOK: &str = "500 milliseconds";
+/// How soon one is looked at again whose step failed of a row: each try may wait two seconds for its lock, and others wait meanwhile.
+const FAILED: &str = "10 seconds";
 
 #[derive(sqlx::FromRow)]
 struct OperationRow {
@@ -64,14 +66,24 @@ impl Operations {
     /// with `error`, and blocks no other. `executor` is shown to operators.
     ///
     /// # Errors
-    /// When the database does not answer: the same step is asked for again.
+    /// When the database does not answer: the same step is asked for again. When a row cannot be changed
+    /// ([`Error::is_of_one_row`]): the operation is due again in ten seconds.
     pub async fn step_replay(&self, operation: &str, executor: &str) -> Result<Stepped, Error> {
-        match retry_conflicts!("replaying an item", self.try_step(operation, executor, false)).await {
+        let replayed = retry_conflicts!("replaying an item", self.try_step(operation, executor, false)).await;
+        let stepped = match replayed {
             Err(Error::Refused { .. } | Error::ImpossibleRow { .. }) => {
                 retry_conflicts!("refusing an item", self.try_step(operation, executor, true)).await
             }
             other => other,
+        };
+        if stepped.as_ref().is_err_and(Error::is_of_one_row) {
+            sqlx::query(include_str!("../../sql/replays/defer.sql"))
+                .bind(operation)
+                .bind(FAILED)
+                .execute(self.db.pool())
+                .await?;
         }
+        stepped
     }
 
     /// `give_up`: the item's job broke the machine in the try before; it is refused unseen.
