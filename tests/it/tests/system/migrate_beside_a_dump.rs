@@ -1,4 +1,4 @@
-//! `listen migrate` while a dump holds the tables, or an autovacuum: it waits, and nobody waits behind it.
+//! `listen migrate` while a dump holds the tables, or an autovacuum: it waits, and no request waits behind it.
 
 use std::process::Stdio;
 use std::time::Duration;
