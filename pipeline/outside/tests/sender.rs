@@ -17,8 +17,9 @@ use axum::{Router, response::IntoResponse};
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use outside::{Answer, Guard, Lookup, Sender, Url};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 /// Answers each name from a table, one answer after the other; the last one stays.
 #[derive(Default)]
@@ -348,6 +349,27 @@ async fn sender_times_out_without_an_answer() {
     let started = tokio::time::Instant::now();
     assert_eq!(call(&sender, &url).await, Answer::Timeout);
     assert!(started.elapsed() <= Duration::from_secs(16), "{:?}", started.elapsed());
+}
+
+/// One of a name's two addresses is silent: each call went to it alone, until the time for a connection was over.
+#[tokio::test]
+async fn sender_goes_on_to_a_names_next_address() {
+    let hits = Arc::default();
+    let port = receiver(counting(&hits)).await.port();
+    let full = TcpSocket::new_v4().unwrap();
+    full.bind(SocketAddr::from(([127, 0, 0, 2], port))).unwrap();
+    let full = full.listen(1).unwrap();
+    // It takes a few connections that nobody accepts, and answers no further one.
+    let mut taken = Vec::new();
+    let connect =
+        async || timeout(Duration::from_millis(200), TcpStream::connect(full.local_addr().unwrap())).await;
+    while let Ok(connection) = connect().await {
+        taken.push(connection.unwrap());
+    }
+    let names = Names::of("hooks.example", &[&["127.0.0.2", "127.0.0.1"]]);
+    let sender = sender(&["127.0.0.0/8"], names);
+    assert_eq!(call(&sender, &format!("http://hooks.example:{port}/hook")).await, OK);
+    assert_eq!(hits.load(Ordering::SeqCst), 1);
 }
 
 /// Answers each request with the size of a chunk that never ends: hyper reads it byte by byte.

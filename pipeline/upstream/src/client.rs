@@ -80,7 +80,8 @@ impl Client {
         let tls = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().ok()?;
         let tls = tls.with_platform_verifier().ok()?.with_no_client_auth();
         let proxies = proxies.map(Arc::new);
-        let dial = Dial { tcp: tcp(resolver), tls: Arc::new(tls.clone()), proxies: proxies.clone() };
+        let limit = connections.connect_timeout;
+        let dial = Dial { tcp: tcp(resolver, limit), tls: Arc::new(tls.clone()), proxies: proxies.clone() };
         let mut builder = Pool::builder(TokioExecutor::new());
         builder
             .timer(TokioTimer::new())
@@ -91,7 +92,7 @@ impl Client {
             .http2_keep_alive_timeout(connections.sign_of_life)
             .http2_keep_alive_while_idle(connections.asked_while_idle)
             .http2_only(connections.http2_only);
-        Some(Self { pool: builder.build(connect(dial, tls, connections.connect_timeout)), proxies })
+        Some(Self { pool: builder.build(connect(dial, tls, limit)), proxies })
     }
 
     /// Sends a request and waits for the head of its answer, however long that takes.
@@ -127,13 +128,15 @@ pub fn is_timeout(error: &(dyn Error + 'static)) -> bool {
     })
 }
 
-fn tcp<R>(resolver: R) -> Connect<TokioIo<TcpStream>>
+fn tcp<R>(resolver: R, limit: Duration) -> Connect<TokioIo<TcpStream>>
 where
     R: Service<Name, Error: Into<BoxError>, Future: Send> + Clone + Send + Sync + 'static,
     R::Response: Iterator<Item = SocketAddr>,
 {
     let mut tcp = HttpConnector::new_with_resolver(resolver);
     tcp.enforce_http(false);
+    // A name's addresses share it: one that is silent leaves time for the next.
+    tcp.set_connect_timeout(Some(limit));
     tcp.set_nodelay(true);
     tcp.set_keepalive(Some(PROBE));
     tcp.set_keepalive_interval(Some(PROBE));
