@@ -121,7 +121,7 @@ async fn sender_times_out_a_hanging_tls_handshake() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let sender = sender(&["127.0.0.0/8"], Arc::default());
     let url = format!("https://{}/hook", silent.local_addr().unwrap());
-    let answer = tokio::time::timeout(Duration::from_secs(12), call(&sender, &url)).await;
+    let answer = timeout(Duration::from_secs(12), call(&sender, &url)).await;
     assert_eq!(answer, Ok(Answer::Timeout));
 }
 
@@ -240,7 +240,7 @@ async fn sender_does_not_wait_for_a_slow_body_behind_a_status() {
     let address = receiver(Router::new().route("/hook", post(drip))).await;
     let sender = sender(&["127.0.0.0/8"], Arc::default());
     let url = format!("http://{address}/hook");
-    let answer = tokio::time::timeout(Duration::from_secs(10), call(&sender, &url)).await;
+    let answer = timeout(Duration::from_secs(10), call(&sender, &url)).await;
     assert_eq!(answer, Ok(Answer::Status { code: 503, retry_after: None }));
 }
 
