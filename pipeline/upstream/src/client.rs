@@ -14,7 +14,7 @@ use hyper_util::client::legacy::connect::dns::Name;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue, PROXY_AUTHORIZATION, USER_AGENT};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, PROXY_AUTHORIZATION, USER_AGENT};
 use reqwest::{Body, Request, Response};
 use rustls::ClientConfig;
 use rustls::crypto::CryptoProvider;
@@ -102,13 +102,16 @@ impl Client {
         let plain = request.uri().scheme() == Some(&http::uri::Scheme::HTTP);
         let headers = request.headers_mut();
         headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
-        let agent = HeaderValue::from_static(concat!("listen/", env!("CARGO_PKG_VERSION")));
-        headers.entry(USER_AGENT).or_insert(agent);
+        headers.entry(USER_AGENT).or_insert_with(agent);
         if let Some(auth) = proxied.as_ref().and_then(|proxy| proxy.basic_auth()).filter(|_| plain) {
             headers.insert(PROXY_AUTHORIZATION, auth.clone());
         }
         Ok(self.pool.request(request).await?.map(Body::wrap).into())
     }
+}
+
+fn agent() -> HeaderValue {
+    HeaderValue::from_static(concat!("listen/", env!("CARGO_PKG_VERSION")))
 }
 
 /// `request` with a body of JSON.
@@ -183,7 +186,9 @@ impl Dial {
         if !tunnels {
             return to_proxy.call(proxy.uri().clone()).await;
         }
-        let mut tunnel = Tunnel::new(proxy.uri().clone(), to_proxy);
+        // There are proxies that let no program without a name through.
+        let headers = HeaderMap::from_iter([(USER_AGENT, agent())]);
+        let mut tunnel = Tunnel::new(proxy.uri().clone(), to_proxy).with_headers(headers);
         if let Some(auth) = proxy.basic_auth() {
             tunnel = tunnel.with_auth(auth.clone());
         }
