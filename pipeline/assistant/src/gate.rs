@@ -11,7 +11,18 @@ use crate::tools::AppTool;
 /// Whether `tool` may be called after the apps in `heard` have spoken in this turn.
 pub(crate) fn lets(tool: &AppTool, heard: &HashSet<String>, question: &str) -> bool {
     let others_spoke = heard.iter().any(|app| *app != tool.app_id);
-    !others_spoke || names_app(question, &tool.app_name) || names(question, &tool.name)
+    !others_spoke
+        || names_app(question, &tool.app_name)
+        || names_place(question, &tool.app_name)
+        || names(question, &tool.name)
+}
+
+/// Words behind which an app is a place: "post it on slack".
+const AT: [&str; 4] = ["on", "in", "into", "from"];
+
+/// Whether `text` has the name right behind such a word, in whatever letters.
+fn names_place(text: &str, name: &str) -> bool {
+    !words(name).is_empty() && AT.iter().any(|at| names(text, &format!("{at} {name}")))
 }
 
 /// Words behind which an app is addressed.
@@ -91,6 +102,12 @@ mod tests {
         assert!(!lets(&mail, &heard, "Is mail super?"), "the words of a name stand together");
         assert!(lets(&mail, &heard, "Forward my notes with super mail."));
         assert!(lets(&mail, &heard, "Read my notes and send mail to Tom"), "the tool is named");
+        let (app_name, name) = ("Slack".to_owned(), "post_message".to_owned());
+        let slack = AppTool { app_id: "slack".to_owned(), app_name, name, ..mail };
+        assert!(lets(&slack, &heard, "Read my notes and post the newest on slack"), "as people write it");
+        assert!(!lets(&slack, &heard, "Read my notes on a slack day"));
+        let nameless = AppTool { app_name: "!".to_owned(), ..slack };
+        assert!(!lets(&nameless, &heard, "Read my notes on Tom"));
     }
 
     #[test]

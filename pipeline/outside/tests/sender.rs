@@ -17,8 +17,9 @@ use axum::{Router, response::IntoResponse};
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use outside::{Answer, Guard, Lookup, Sender, Url};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 /// Answers each name from a table, one answer after the other; the last one stays.
 #[derive(Default)]
@@ -120,7 +121,7 @@ async fn sender_times_out_a_hanging_tls_handshake() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let sender = sender(&["127.0.0.0/8"], Arc::default());
     let url = format!("https://{}/hook", silent.local_addr().unwrap());
-    let answer = tokio::time::timeout(Duration::from_secs(12), call(&sender, &url)).await;
+    let answer = timeout(Duration::from_secs(12), call(&sender, &url)).await;
     assert_eq!(answer, Ok(Answer::Timeout));
 }
 
@@ -239,7 +240,7 @@ async fn sender_does_not_wait_for_a_slow_body_behind_a_status() {
     let address = receiver(Router::new().route("/hook", post(drip))).await;
     let sender = sender(&["127.0.0.0/8"], Arc::default());
     let url = format!("http://{address}/hook");
-    let answer = tokio::time::timeout(Duration::from_secs(10), call(&sender, &url)).await;
+    let answer = timeout(Duration::from_secs(10), call(&sender, &url)).await;
     assert_eq!(answer, Ok(Answer::Status { code: 503, retry_after: None }));
 }
 
@@ -348,6 +349,27 @@ async fn sender_times_out_without_an_answer() {
     let started = tokio::time::Instant::now();
     assert_eq!(call(&sender, &url).await, Answer::Timeout);
     assert!(started.elapsed() <= Duration::from_secs(16), "{:?}", started.elapsed());
+}
+
+/// One of a name's two addresses is silent: each call went to it alone, until the time for a connection was over.
+#[tokio::test]
+async fn sender_goes_on_to_a_names_next_address() {
+    let hits = Arc::default();
+    let port = receiver(counting(&hits)).await.port();
+    let full = TcpSocket::new_v4().unwrap();
+    full.bind(SocketAddr::from(([127, 0, 0, 2], port))).unwrap();
+    let full = full.listen(1).unwrap();
+    // It takes a few connections that nobody accepts, and answers no further one.
+    let mut taken = Vec::new();
+    let connect =
+        async || timeout(Duration::from_millis(200), TcpStream::connect(full.local_addr().unwrap())).await;
+    while let Ok(connection) = connect().await {
+        taken.push(connection.unwrap());
+    }
+    let names = Names::of("hooks.example", &[&["127.0.0.2", "127.0.0.1"]]);
+    let sender = sender(&["127.0.0.0/8"], names);
+    assert_eq!(call(&sender, &format!("http://hooks.example:{port}/hook")).await, OK);
+    assert_eq!(hits.load(Ordering::SeqCst), 1);
 }
 
 /// Answers each request with the size of a chunk that never ends: hyper reads it byte by byte.

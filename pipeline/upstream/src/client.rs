@@ -14,7 +14,7 @@ use hyper_util::client::legacy::connect::dns::Name;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue, PROXY_AUTHORIZATION, USER_AGENT};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, PROXY_AUTHORIZATION, USER_AGENT};
 use reqwest::{Body, Request, Response};
 use rustls::ClientConfig;
 use rustls::crypto::CryptoProvider;
@@ -80,7 +80,8 @@ impl Client {
         let tls = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().ok()?;
         let tls = tls.with_platform_verifier().ok()?.with_no_client_auth();
         let proxies = proxies.map(Arc::new);
-        let dial = Dial { tcp: tcp(resolver), tls: Arc::new(tls.clone()), proxies: proxies.clone() };
+        let limit = connections.connect_timeout;
+        let dial = Dial { tcp: tcp(resolver, limit), tls: Arc::new(tls.clone()), proxies: proxies.clone() };
         let mut builder = Pool::builder(TokioExecutor::new());
         builder
             .timer(TokioTimer::new())
@@ -91,7 +92,7 @@ impl Client {
             .http2_keep_alive_timeout(connections.sign_of_life)
             .http2_keep_alive_while_idle(connections.asked_while_idle)
             .http2_only(connections.http2_only);
-        Some(Self { pool: builder.build(connect(dial, tls, connections.connect_timeout)), proxies })
+        Some(Self { pool: builder.build(connect(dial, tls, limit)), proxies })
     }
 
     /// Sends a request and waits for the head of its answer, however long that takes.
@@ -101,13 +102,16 @@ impl Client {
         let plain = request.uri().scheme() == Some(&http::uri::Scheme::HTTP);
         let headers = request.headers_mut();
         headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
-        let agent = HeaderValue::from_static(concat!("listen/", env!("CARGO_PKG_VERSION")));
-        headers.entry(USER_AGENT).or_insert(agent);
+        headers.entry(USER_AGENT).or_insert_with(agent);
         if let Some(auth) = proxied.as_ref().and_then(|proxy| proxy.basic_auth()).filter(|_| plain) {
             headers.insert(PROXY_AUTHORIZATION, auth.clone());
         }
         Ok(self.pool.request(request).await?.map(Body::wrap).into())
     }
+}
+
+fn agent() -> HeaderValue {
+    HeaderValue::from_static(concat!("listen/", env!("CARGO_PKG_VERSION")))
 }
 
 /// `request` with a body of JSON.
@@ -127,13 +131,15 @@ pub fn is_timeout(error: &(dyn Error + 'static)) -> bool {
     })
 }
 
-fn tcp<R>(resolver: R) -> Connect<TokioIo<TcpStream>>
+fn tcp<R>(resolver: R, limit: Duration) -> Connect<TokioIo<TcpStream>>
 where
     R: Service<Name, Error: Into<BoxError>, Future: Send> + Clone + Send + Sync + 'static,
     R::Response: Iterator<Item = SocketAddr>,
 {
     let mut tcp = HttpConnector::new_with_resolver(resolver);
     tcp.enforce_http(false);
+    // A name's addresses share it: one that is silent leaves time for the next.
+    tcp.set_connect_timeout(Some(limit));
     tcp.set_nodelay(true);
     tcp.set_keepalive(Some(PROBE));
     tcp.set_keepalive_interval(Some(PROBE));
@@ -180,7 +186,9 @@ impl Dial {
         if !tunnels {
             return to_proxy.call(proxy.uri().clone()).await;
         }
-        let mut tunnel = Tunnel::new(proxy.uri().clone(), to_proxy);
+        // There are proxies that let no program without a name through.
+        let headers = HeaderMap::from_iter([(USER_AGENT, agent())]);
+        let mut tunnel = Tunnel::new(proxy.uri().clone(), to_proxy).with_headers(headers);
         if let Some(auth) = proxy.basic_auth() {
             tunnel = tunnel.with_auth(auth.clone());
         }

@@ -50,5 +50,6 @@ async fn call_over_https_goes_through_a_tunnel() {
     let (head, status) = heard("https://models.example/v1/models").await;
     assert!(head.starts_with("connect models.example:443 http/1.1"), "{head}");
     assert!(head.contains("proxy-authorization: basic yw5uonnly3jlda=="), "{head}");
+    assert!(head.contains("user-agent: listen/"), "{head}");
     assert_eq!(status, None, "what ends behind the tunnel's head is no TLS");
 }
