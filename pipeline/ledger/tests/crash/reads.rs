@@ -41,14 +41,14 @@ macro_rules! reads {
 
 reads! { db, store, outbox, ledger, operations, subject:
     outbox.oldest_unhanded(); outbox.due_tasks(None, 9);
-    db.is_migrated(); db.accepts_writes(); db.now(); db.locate(); db.found_shards(); ledger.is_job_due(job::Queue::Creation); operations.backlog(); operations.health(); operations.gauges(); operations.overview(); operations.examine(); operations.workers(); operations.pauses();
+    db.is_migrated(); db.accepts_writes(); db.loses_statements(); db.now(); db.locate(); db.found_shards(); ledger.is_job_due(job::Queue::Creation); operations.backlog(); operations.health(); operations.gauges(); operations.overview(); operations.examine(); operations.workers(); operations.pauses();
     store.goals(&subject.user, &GoalFilter { limit: 9, ..GoalFilter::default() });
     store.goal(&subject.user, &GoalId::new("g"));
     store.goal_history(&subject.user, &GoalId::new("g"), 9);
     store.folders(&subject.user); store.has_folder(&subject.user, &FolderId::new("f"));
     store.conversations(&subject.user, &ConversationFilter::default());
     store.conversations_within(&subject.user, &ConversationFilter::default(), |_| Ok::<(), ()>(()));
-    store.conversation(&subject.user, &conversation(&subject.user), true);
+    store.conversation(&subject.user, &conversation(&subject.user), true); store.segment_count(&subject.user, &conversation(&subject.user));
     store.conversation_within(&subject.user, &conversation(&subject.user), |_| Ok::<(), ()>(()));
     store.in_progress(&subject.user); store.list_live(None, 9); store.parked_jobs(&subject.user, 9);
     store.photos_within(&subject.user, &conversation(&subject.user), |_| Ok::<(), ()>(())); store.undescribed_photos(&subject.user, &conversation(&subject.user));

@@ -2,7 +2,7 @@ update conversations
 set updated_at = $3,
     title = coalesce($4, title),
     title_by_person = title_by_person or $4 is not null,
-    indexed_revision = case when $4 is null and $5 is null then indexed_revision end,
+    indexed_revision = case when $4 is null and $5::boolean is null then indexed_revision end,
     discarded = coalesce($5, discarded),
     discarded_by_person = discarded_by_person or $5 is not null,
     discarded_by_failure = discarded_by_failure and $5 is null,
