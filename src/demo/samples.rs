@@ -165,7 +165,7 @@ const REMARKS: [&str; 10] = [
     "the window frames let the wind in, and the putty is falling out.",
     "the electrician found old wiring behind the panel on the north wall.",
     "the plaster is sound, although the paint has faded near the ceiling.",
-    "the previous owners left shelves that are far too deep for books.",
+    "the previous owners painted the shelves green, and years later brown.",
     "the radiator is loud at night, probably because there is air in the pipes.",
     "the light is best in the morning, when the sun comes over the roofs.",
     "the door sticks in summer, so the carpenter planed it twice already.",

@@ -18,10 +18,10 @@ pub(super) const LIKELY: f32 = 0.5;
 /// The odds from which it is a task as it stands.
 const CLEAR: f32 = 1.5;
 
-/// Hypotheses ("I would call him if I had his number"), decisions and preferences are no tasks.
+/// Hypotheses ("I would call him if I had his number"), decisions, preferences, and what something shows or costs are no tasks.
 static UNREAL: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:would|'d)\b.*\bif\s+\p{L}+\s+(?:had|were|was|could)\b|\bwish\b|\bnobody\b|\bif\s+only\b|\bdecided\b|\bprefer\b|\b(?:would|could|should|might)(?:'ve|\s+have)\b",
+        r"(?i)\b(?:would|'d)\b.*\bif\s+\p{L}+\s+(?:had|were|was|could)\b|\bwish\b|\bnobody\b|\bif\s+only\b|\bdecided\b|\bprefer\b|\b(?:shows?|says?|means?|proves?)\s+that\b|\bcosts?\b.*\bto\s+\p{L}|\b(?:it|that)\s+(?:takes?|took)\b.*\bto\s+\p{L}|\b(?:would|could|should|might)(?:'ve|\s+have)\b",
     )
 });
 
@@ -141,3 +141,24 @@ fn action(said: &str) -> Option<String> {
 }
 
 static WORD: LazyLock<Pattern> = LazyLock::new(|| pattern(r"[\p{L}\d][\p{L}\d'-]*"));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_something_shows_or_costs_is_no_task() {
+        for said in [
+            "The architect says that it would cost about four thousand to do it properly.",
+            "The photographs show that it once had a green stove.",
+            "It took three weekends to clear it.",
+        ] {
+            assert!(UNREAL.is_match(said), "{said}");
+        }
+        for said in
+            ["Find out what it costs.", "Show the export on Friday.", "Say hello to Tom, I took his coat."]
+        {
+            assert!(!UNREAL.is_match(said), "{said}");
+        }
+    }
+}
