@@ -359,7 +359,7 @@ async fn sender_goes_on_to_a_names_next_address() {
     let full = TcpSocket::new_v4().unwrap();
     full.bind(SocketAddr::from(([127, 0, 0, 2], port))).unwrap();
     let full = full.listen(1).unwrap();
-    // It takes a few connections that nobody accepts, and answers no further one.
+    // It takes a few connections without accepting them, and answers no further one.
     let mut taken = Vec::new();
     let connect =
         async || timeout(Duration::from_millis(200), TcpStream::connect(full.local_addr().unwrap())).await;

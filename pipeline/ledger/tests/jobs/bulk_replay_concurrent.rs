@@ -135,7 +135,7 @@ async fn replay_step_leaves_an_operation_that_another_process_is_at() {
     assert_eq!(step(&world, &other).await, Stepped::Replayed);
 }
 
-/// An item of one replay that somebody had locked let a step of each other one be made every four seconds.
+/// A locked item of one replay let the others make a step every four seconds only.
 #[tokio::test]
 async fn replay_whose_item_is_locked_leaves_the_turn_to_others() {
     let (world, one, other) = two_operations().await;

@@ -17,7 +17,7 @@ pub(super) struct Kept {
     pub(super) all: Vec<ItemDraft>,
     /// What each is compared by.
     tasks: Vec<Arc<Task>>,
-    /// In which sentence each was said, and by whom.
+    /// The sentence and the speaker of each.
     said: Vec<(usize, Option<String>)>,
     /// How many sentences were heard.
     sentences: usize,

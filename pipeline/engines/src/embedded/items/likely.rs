@@ -84,7 +84,7 @@ static LIGHT: WordList = WordList::new(
     "get put make take do keep leave give have go come look set let pop drop sort stick stay nip see find turn hold bring try \
     be pull push cover mind use throw knock swing stop remember deal arrange start tie fit join drive wear eat drink",
 );
-/// After "be": where or how somebody is to be.
+/// After "be": where or how a person is to be.
 static PRESENT: WordList =
     WordList::new("at in there here home back on ready with outside around up early prepared");
 /// Before a gerund.
