@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use db::Error;
 use job::{Job, JobId, Refusal, Timestamp};
 use ledger::{Answer, Operation, OperatorAction, effects::Abort, retry_conflicts, row};
-use sqlx::PgConnection;
+use sqlx::{Acquire as _, PgConnection};
 
 use crate::Operations;
 
@@ -69,13 +69,7 @@ impl Operations {
     /// When the database does not answer: the same step is asked for again. When a row cannot be changed
     /// ([`Error::is_of_one_row`]): the operation is due again in ten seconds.
     pub async fn step_replay(&self, operation: &str, executor: &str) -> Result<Stepped, Error> {
-        let replayed = retry_conflicts!("replaying an item", self.try_step(operation, executor, false)).await;
-        let stepped = match replayed {
-            Err(Error::Refused { .. } | Error::ImpossibleRow { .. }) => {
-                retry_conflicts!("refusing an item", self.try_step(operation, executor, true)).await
-            }
-            other => other,
-        };
+        let stepped = retry_conflicts!("replaying an item", self.try_step(operation, executor)).await;
         if stepped.as_ref().is_err_and(Error::is_of_one_row) {
             sqlx::query(include_str!("../../sql/replays/defer.sql"))
                 .bind(operation)
@@ -86,8 +80,7 @@ impl Operations {
         stepped
     }
 
-    /// `give_up`: the item's job broke the machine in the try before; it is refused unseen.
-    async fn try_step(&self, id: &str, executor: &str, give_up: bool) -> Result<Stepped, Abort> {
+    async fn try_step(&self, id: &str, executor: &str) -> Result<Stepped, Abort> {
         let (mut transaction, now) = self.db.begin().await?;
         let held: Option<OperationRow> = sqlx::query_as(include_str!("../../sql/replays/hold.sql"))
             .bind(id)
@@ -113,9 +106,17 @@ impl Operations {
                 Stepped::Done
             }
             Some(item) if unfinished < i64::from(operation.in_flight) && operation.next_at <= now => {
-                let replayed = match give_up {
-                    true => Err("error"),
-                    false => self.replay_item(&mut transaction, id, &operation, &item, now).await?,
+                let mut savepoint = transaction.begin().await?;
+                let replayed = match self.replay_item(&mut savepoint, id, &operation, &item, now).await {
+                    Ok(replayed) => {
+                        savepoint.commit().await?;
+                        replayed
+                    }
+                    Err(Abort::Failed(Error::Refused { .. } | Error::ImpossibleRow { .. })) => {
+                        savepoint.rollback().await?;
+                        Err("error")
+                    }
+                    Err(other) => return Err(other),
                 };
                 // A second's worth of items may be made up for after a wait.
                 let on_time = operation.next_at.max(now - TimeDelta::seconds(1)) + operation.pace();
