@@ -1,7 +1,7 @@
 //! Which socket owns a live conversation, and what it may append.
 
 use ledger::{Ledger, Settings};
-use records::{ConversationId, UserId};
+use records::{ConversationId, Segment, UserId};
 use store::{Appended, LiveLost, SegmentIds};
 
 use crate::world::{World, new, segment};
@@ -91,6 +91,22 @@ async fn append_live_stores_new_and_grown_segments_and_renews() {
     }
     let ends = "select extract(epoch from finished_at - started_at)::float8 from conversations";
     assert_eq!(world.value::<f64>(ends).await, 5.0, "a repeat of the first append moves nothing");
+}
+
+/// A phone repeats after a break what it was not sure of: by the clock of its new socket the segment begins later.
+#[tokio::test]
+async fn append_live_keeps_the_length_of_a_segment_that_is_repeated_later() {
+    let world = World::new().await;
+    let live = world.open("c1", None).await;
+    world.append(&live, &[segment("s1", "Buy milk", 2.0)], Some(3.0)).await;
+    world.append(&live, &[segment("s1", "Buy milk", 30.0)], None).await;
+    assert_eq!(world.texts(&live.id).await, [("Buy milk".to_owned(), 3.0)]);
+    let ends = "select extract(epoch from finished_at - started_at)::float8 from conversations";
+    assert_eq!(world.value::<f64>(ends).await, 3.0);
+    // One whose beginning is known better ends where it is said to end.
+    let better = Segment { start: 0.0, end: 4.0, ..segment("s1", "Please buy milk", 0.0) };
+    world.append(&live, &[better], None).await;
+    assert_eq!(world.texts(&live.id).await, [("Please buy milk".to_owned(), 4.0)]);
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ with before as (
     order by p.created_at desc
     limit 8
 )
-select segment_id, case when conversation_id <> $2 then content end as words_before, position,
+select segment_id, case when conversation_id <> $2 then content end as words_before, position, start_seconds,
     octet_length(concat(content, segment_id, speaker, person_id)) as bytes, speaker_id
 from transcript_segments
 where user_id = $1

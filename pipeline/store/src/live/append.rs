@@ -41,6 +41,7 @@ struct Known {
     /// Not in this conversation but in another one, with these words.
     words_before: Option<String>,
     position: i32,
+    start_seconds: f64,
     bytes: i32,
     speaker_id: Option<i32>,
 }
@@ -113,12 +114,18 @@ impl Store {
         let (repeatable, known): (Vec<Known>, Vec<Known>) =
             known.into_iter().partition(|known| known.words_before.is_some());
         let is_ours = |segment: &&Segment| !repeatable.iter().any(|known| known.is_repeated_by(segment));
-        let ours: Vec<Segment> = segments.iter().filter(is_ours).cloned().collect();
+        let mut ours: Vec<Segment> = segments.iter().filter(is_ours).cloned().collect();
         if ours.is_empty() {
             return Ok(Ok(Appended::Repeated));
         }
         let known: HashMap<String, Known> =
             known.into_iter().map(|known| (known.segment_id.clone(), known)).collect();
+        for segment in &mut ours {
+            // A client that was cut off repeats it by the clock of its next socket: it is no longer for that.
+            if let Some(known) = known.get(id_of(segment)) {
+                segment.end = segment.end.min(known.start_seconds + segment.end - segment.start);
+            }
+        }
         let (grown, mut new): (Vec<Segment>, Vec<Segment>) =
             ours.iter().cloned().partition(|segment| known.contains_key(id_of(segment)));
         let before: i64 = known.values().map(|known| i64::from(known.bytes)).sum();
