@@ -92,7 +92,7 @@ impl Tools {
             return Answered::Failed(ToolFailure::Unreachable);
         }
         let heard = self.caller.call(user.as_str(), call).await;
-        let answered = read(tool, heard, app.setup_url.as_deref());
+        let answered = read(tool, heard, setup_url(&app, user).as_deref());
         self.note(&app, is_outage(&answered)).await;
         answered
     }
@@ -183,6 +183,13 @@ impl ToolCaller for Tools {
 fn internal(error: &db::Error) -> Answered {
     tracing::warn!(%error, "an app could not be looked up");
     Answered::Failed(ToolFailure::Internal)
+}
+
+/// Where this user connects to the app.
+fn setup_url(app: &InstalledApp, user: &UserId) -> Option<String> {
+    let mut url = Url::parse(app.setup_url.as_deref()?).ok()?;
+    url.query_pairs_mut().append_pair("uid", user.as_str());
+    Some(url.into())
 }
 
 fn read(tool: &Tool, heard: Heard, setup_url: Option<&str>) -> Answered {

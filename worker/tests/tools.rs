@@ -175,7 +175,7 @@ async fn tool_answer_is_returned_without_secrets() {
     let text = || json!({ "text": "x" });
     assert_eq!(
         world.call("connect", text()).await,
-        words("Connect your account first", Some("https://fake.example/connect"))
+        words("Connect your account first", Some("https://fake.example/connect?uid=ann"))
     );
     assert_eq!(world.call("bad", text()).await, words("There is no list \"work\"", None));
     assert_eq!(world.call("secrets", text()).await, words("failed with key […] and Bearer […] at […]", None));

@@ -43,7 +43,7 @@ const fn notes(visibility: &'static str) -> [Note; 11] {
             "",
         ),
         ("webhook_url", "Where every processed conversation of its users is posted, with `?uid=`.", ""),
-        ("setup_url", "Where a user connects to it.", ""),
+        ("setup_url", "Where a user connects to it; `?uid=` with the user's id is added.", ""),
         (
             "setup_completed_url",
             "Asked with `?uid=` before it is installed: it must answer `{\"is_setup_completed\": true}`.",
