@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from listen_client import AuthenticatedClient
 from listen_client.api.action_items import create_action_item, list_action_items
+from listen_client.api.assistant import post_message
 from listen_client.api.conversations import (
     append_segments,
     create_conversation,
@@ -18,6 +19,7 @@ from listen_client.api.conversations import (
 )
 from listen_client.api.finalization import finalize_conversation, get_finalization
 from listen_client.api.memories import list_memories
+from listen_client.api.profile import update_profile
 from listen_client.api.webhooks import create_webhook, delete_webhook
 from listen_client.models import (
     AppendedSegments,
@@ -30,12 +32,16 @@ from listen_client.models import (
     FinalizingConversation,
     HTTPValidationError,
     JobStatus,
+    Message,
     NewActionItem,
     NewConversationFromSegments,
     NewConversationFromText,
+    NewMessage,
     NewSegment,
     NewSegments,
     NewWebhook,
+    Profile,
+    ProfileChange,
     Success,
     TextSource,
     WebhookEvent,
@@ -84,6 +90,16 @@ change = ConversationChange(title="The report", starred=True)
 assert ok(Conversation, update_conversation.sync_detailed(stored.id, client=client, body=change)).starred
 ok(list, list_action_items.sync_detailed(client=client, limit=5))
 ok(list, list_memories.sync_detailed(client=client, categories="core,work"))
+
+# What is not said is not sent: the user's own language holds.
+ok(Profile, update_profile.sync_detailed(client=client, body=ProfileChange(language="de")))
+german = NewConversationFromText(text="Ich muss den Zahnarzt anrufen.")
+created = ok(CreatedConversation, create_conversation.sync_detailed(client=client, body=german))
+assert ok(Conversation, get_conversation.sync_detailed(created.id, client=client)).language == "de"
+
+asking = client.with_headers({"Accept": "application/json"})  # in one body instead of a stream
+reply = ok(Message, post_message.sync_detailed(client=asking, body=NewMessage(text="What is due today?")))
+assert reply.text and reply.error is None, reply
 
 wanted = NewWebhook(url="https://example.com/hook", events=[WebhookEvent.CONVERSATION_COMPLETED])
 endpoint = ok(CreatedWebhook, create_webhook.sync_detailed(client=client, body=wanted))
