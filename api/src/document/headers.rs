@@ -58,7 +58,7 @@ pub(super) fn parameters() -> Value {
         },
         "ModelKey": {
             "name": "X-BYOK-OpenAI", "in": "header", "required": false,
-            "description": "The person's own key for the configured model server. It is kept in memory, for this \
+            "description": "The user's own key for the configured model server. It is kept in memory, for this \
                 conversation's runs alone, an hour at most.",
             "schema": { "type": "string", "minLength": 1, "maxLength": 512, "pattern": "^[!-~]+$" },
         },

@@ -21,11 +21,11 @@ fn post(event: EventKind, generator: &mut SchemaGenerator) -> Value {
         EventKind::ConversationFailed => ("processing a conversation failed for good", conversation),
         EventKind::ConversationDiscarded => ("a conversation was judged not worth keeping", conversation),
         EventKind::ActionItemCreated => (
-            "an action item was heard in a conversation, or made by a person",
+            "an action item was heard in a conversation, or made by the user",
             generator.subschema_for::<ActionItem>(),
         ),
         EventKind::MemoryCreated => {
-            ("a memory was heard in a conversation, or made by a person", generator.subschema_for::<Memory>())
+            ("a memory was heard in a conversation, or made by the user", generator.subschema_for::<Memory>())
         }
     };
     let mut shapes = vec![full, generator.subschema_for::<ThinEventData>()];

@@ -42,7 +42,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .not_found(KIND),
         Endpoint::patch(ONE, Scope::ConversationsWrite, change)
             .named("update_conversation", "Change a conversation")
-            .says("At least one field. What a person has set stays, also when the conversation is processed anew.")
+            .says("At least one field. What the user has set stays, also when the conversation is processed anew.")
             .body("ConversationChange", takes(read_change, CHANGE), json!({ "title": "Dentist", "starred": true }))
             .answers(Answer::one::<shapes::Conversation<'_>>("As it is now."))
             .not_found(KIND)

@@ -55,7 +55,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .named("reprocess_conversation", "Process a conversation again")
             .says(
                 "Processes a completed or failed conversation anew, and waits for that like a create. Until it is done, a \
-                 completed one is shown with its old results; what a person has touched stays.",
+                 completed one is shown with its old results; what the user has touched stays.",
             )
             .waits(Wait::Job)
             .shown_anew(reprocessed_again)

@@ -98,7 +98,7 @@ const SEGMENT: &[Note] = &[
     ),
     ("speaker_id", "The speaker's number. Without it: the `n` of the label.", ""),
     ("is_user", "The user speaks.", "false"),
-    ("person_id", "A person whom they know.", ""),
+    ("person_id", "One of the user's people.", ""),
     ("id", "An id of the client's own: a segment that is already stored under it is left as it is.", ""),
 ];
 

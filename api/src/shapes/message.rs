@@ -71,7 +71,7 @@ shape! {
     pub message_error(trouble: Trouble) -> MessageError {
         /// One of a closed list (docs/assistant.md).
         code: &'static str = trouble.code();
-        /// A sentence for the person.
+        /// A sentence for the user.
         detail: &'static str = trouble.detail();
         /// Whether the message stays so. `false` only with `interrupted`, and for ten minutes at most: a process that cannot be
         /// heard may still keep its reply, which then takes this error's place.

@@ -15,7 +15,7 @@ shape! {
     /// The user's settings.
     // DECISIONS §2.
     pub user(user: &User) -> Profile {
-        /// The person's id.
+        /// The user's id.
         id: String = user.id.as_str().to_owned(), "ada";
         /// The user's name as a speaker.
         name: Option<String> = user.name.clone(), "Ada";
