@@ -34,7 +34,7 @@ const fn notes(visibility: &'static str) -> [Note; 11] {
         ),
         (
             "home_url",
-            "What paths of its manifest are resolved against. An https URL of a public address.",
+            "The address that paths of its manifest are relative to. An https URL of a public address.",
             "",
         ),
         (

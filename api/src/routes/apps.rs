@@ -104,7 +104,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         Endpoint::post("/v1/apps/{app_id}/refresh-manifest", Scope::AppsWrite, refresh)
             .named("refresh_app_manifest", "Fetch the manifest of an app")
             .waits(Wait::AppServers)
-            .says("What saving does, without a change.")
+            .says("Fetches the manifest and lists the tools of the MCP server anew, as every save does.")
             .can_refuse()
             .answers(Answer::one::<shapes::App>("As it is now."))
             .answers(not_owner())

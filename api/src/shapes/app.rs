@@ -39,7 +39,7 @@ shape! {
         sends_to: BTreeSet<String> = hosts(app, manifest), ["https://tasks.example"];
         /// It writes summaries, which this service can do with a model alone, and it has none.
         needs_model: bool = app.fields.summary_prompt.is_some() && !follows_prompts, false;
-        /// What paths of its manifest are resolved against.
+        /// The address that paths of its manifest are relative to.
         home_url: Option<String> = app.fields.home_url.clone(), "https://tasks.example";
         /// Where its manifest is; shown to its owner.
         manifest_url: Option<String> = own(&app.fields.manifest_url, is_mine),
@@ -48,7 +48,7 @@ shape! {
         webhook_url: Option<String> = own(&app.fields.webhook_url, is_mine), null;
         /// Where a user connects to it.
         setup_url: Option<String> = app.fields.setup_url.clone(), null;
-        /// What says whether a user has; shown to its owner.
+        /// The address that says whether a user has connected; shown to its owner.
         setup_completed_url: Option<String> = own(&app.fields.setup_completed_url, is_mine), null;
         /// The prompt of the summary that it writes of every conversation.
         summary_prompt: Option<String> = app.fields.summary_prompt.clone(), null;
