@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{Code, Scope, error::example};
+use crate::{Scope, error::example};
 
 fn schema(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
@@ -27,7 +27,6 @@ pub(super) fn forbidden(scope: Scope) -> Value {
 /// All of them.
 pub(super) fn all() -> Map<String, Value> {
     let passing = example(503, "The service is temporarily unavailable");
-    let unconfigured = Code::FinalizationUnavailable.detail();
     [
         (
             "NotAuthenticated",
@@ -58,7 +57,7 @@ pub(super) fn all() -> Map<String, Value> {
             ),
         ),
         (
-            "MadeAndGone",
+            "CreatedAndDeleted",
             problem(
                 "A repeat under an `Idempotency-Key`: what the first request made was deleted meanwhile.",
                 &[],
@@ -83,15 +82,6 @@ pub(super) fn all() -> Map<String, Value> {
             ),
         ),
         ("Unavailable", problem("Temporarily unavailable: ask again later.", &["Retry-After"], passing)),
-        (
-            "FinalizationUnavailable",
-            problem(
-                "Durable dispatch is not configured (without `Retry-After`: repeating does not help), or the service is unavailable \
-                 for the moment. Nothing was changed.",
-                &["Retry-After"],
-                example(503, unconfigured),
-            ),
-        ),
         ("NotModified", json!({
             "description": "Unchanged.", "headers": headers(&["ETag"]),
         })),

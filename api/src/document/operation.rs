@@ -121,7 +121,7 @@ fn responses(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Map<String
         }
         // A deleted conversation leaves a trace, so that a repeat can report the deletion.
         if !endpoint.path.contains("/conversations") {
-            also("404", "MadeAndGone", &mut responses);
+            also("404", "CreatedAndDeleted", &mut responses);
         }
         also("409", "StillRunning", &mut responses);
     }

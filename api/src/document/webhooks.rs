@@ -50,6 +50,8 @@ fn webhook(name: &str, words: String, data: &Value) -> Value {
         "operationId": format!("on_{}", name.replace('.', "_")),
         "summary": name,
         "description": words,
+        // The signature says who calls.
+        "security": [],
         "parameters": [
             parameter("uid", "query", "The user's id, added to the endpoint's URL."),
             parameter("webhook-id", "header", "The delivery, the same for every try: store it to handle each once."),

@@ -124,6 +124,7 @@ impl Shape for Conversation<'static> {
                 "emoji": "💼",
                 "category": "work",
                 "action_items": [{
+                    "id": "8f1d0f1e-3f0b-5a55-9d0e-6a1b2c3d4e5f",
                     "description": "Update the pricing page", "completed": false,
                     "created_at": "2026-11-21T09:00:01Z", "updated_at": "2026-11-21T09:00:01Z",
                     "due_at": "2026-11-30T22:59:00Z", "completed_at": null,

@@ -64,7 +64,7 @@ pub(crate) fn check(method: &Method, path: &str, answer: &Answer) {
     assert!(faults.is_empty(), "{name} is not as the document says: {faults:#?}\n{}", answer.body);
 }
 
-fn compile(schema: &Value) -> Validator {
+pub(crate) fn compile(schema: &Value) -> Validator {
     let mut whole = schema.clone();
     whole["components"] = json!({ "schemas": DOCUMENT["components"]["schemas"] });
     jsonschema::options().should_validate_formats(true).build(&whole).unwrap()

@@ -1,10 +1,13 @@
 //! The OpenAPI document: is the checked-in file current, does it describe every route, and are keys and scopes enforced as it says?
 
+use std::collections::HashMap;
+
 use api::Scope;
 use axum::http::Method;
+use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use crate::bench::Bench;
+use crate::{bench::Bench, contract::compile};
 
 /// Written by `cargo run -- openapi > api/openapi.json`.
 pub(crate) const CHECKED_IN: &str = include_str!("../../openapi.json");
@@ -20,6 +23,39 @@ fn checked_in_openapi_document_is_current() {
         parsed(CHECKED_IN) == made,
         "api/openapi.json is out of date: write it with `cargo run -- openapi > api/openapi.json`, and look at the difference"
     );
+}
+
+/// Mock servers answer with the examples, and generators make types of unused parts.
+#[test]
+fn examples_fit_their_schemas_and_every_component_is_used() {
+    let document = parsed(CHECKED_IN);
+    assert!(check_examples(&document, &mut HashMap::new()) > 100);
+    for (kind, parts) in document["components"].as_object().unwrap() {
+        for name in parts.as_object().unwrap().keys().filter(|_| kind != "securitySchemes") {
+            assert!(CHECKED_IN.contains(&format!("\"#/components/{kind}/{name}\"")), "{kind}/{name}");
+        }
+    }
+}
+
+/// How many examples stand beside their schema in a part of the document; all of them fit.
+fn check_examples(part: &Value, validators: &mut HashMap<String, Validator>) -> usize {
+    let inner: usize = match part {
+        Value::Object(fields) => fields.values().map(|inner| check_examples(inner, validators)).sum(),
+        Value::Array(items) => items.iter().map(|inner| check_examples(inner, validators)).sum(),
+        _ => 0,
+    };
+    let (Some(schema), Some(Value::Object(examples))) = (part.get("schema"), part.get("examples")) else {
+        return inner;
+    };
+    let validator = validators.entry(schema.to_string()).or_insert_with(|| compile(schema));
+    for example in examples.values() {
+        let faults: Vec<String> = validator
+            .iter_errors(&example["value"])
+            .map(|fault| format!("{}: {fault}", fault.instance_path()))
+            .collect();
+        assert!(faults.is_empty(), "{faults:#?}\n{example}");
+    }
+    inner + examples.len()
 }
 
 #[tokio::test]
