@@ -107,6 +107,9 @@ impl Cli {
         spans: Option<SpanCounts>,
     ) -> anyhow::Result<ExitCode> {
         let lifecycle = signals.map(Lifecycle::of).unwrap_or_default();
+        if matches!(self.command, Command::Serve(_) | Command::Dev(_) | Command::Config(_)) {
+            environment::tell_unknown(&command());
+        }
         match self.command {
             Command::Demo(demo) => demo::run(*demo).await,
             Command::Dev(dev) => dev::run(*dev, lifecycle, spans).await,
