@@ -214,6 +214,19 @@ async fn bulk_replay_skips_a_job_whose_update_fails() {
     .await;
 }
 
+/// An operation over thousands of jobs was done in a moment, with all of them refused.
+#[tokio::test]
+async fn bulk_replay_refuses_no_item_of_what_would_fail_for_each() {
+    let world = World::new().await;
+    dead_letters(&world, 1).await;
+    started(&world, &order(60_000, 10)).await;
+    world.run("alter table operator_actions rename to actions_of_another_version").await;
+    let failed = world.operations().step_replay(&OPERATION.to_string(), "p").await;
+    world.run("alter table actions_of_another_version rename to operator_actions").await;
+    assert!(failed.is_err_and(|error| !error.is_of_one_row()));
+    assert_eq!(step(&world).await, Stepped::Replayed);
+}
+
 #[tokio::test]
 async fn replay_keeps_checkpoints_unless_from_scratch() {
     let world = World::new().await;
