@@ -126,7 +126,7 @@ mod tests {
         let said = Segment {
             id: None,
             text: "a word ".repeat(5_000),
-            speaker: None,
+            speaker: Some("SPEAKER_00".to_owned()),
             speaker_id: None,
             is_user: false,
             person_id: None,
