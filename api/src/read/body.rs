@@ -205,6 +205,11 @@ pub(crate) fn hold_to_parse(json: &[u8], account: &Account) -> Result<Option<Res
     account.hold(json.len() + values * VALUE_SIZE).map_err(too_large_or_busy)
 }
 
+/// The bytes that a JSON text takes at most once it is parsed, besides the text itself.
+pub fn parsed_size(json: &str) -> usize {
+    values_in(json.as_bytes(), usize::MAX).saturating_mul(VALUE_SIZE)
+}
+
 /// The bytes that a value of a JSON text takes at most while it is parsed, besides its own text. Measured: 330, for objects of
 /// one field in each other; a number in a list takes 214, the growing list's unused half included.
 const VALUE_SIZE: usize = 352;

@@ -169,8 +169,8 @@ async fn enabled(State(state): State<AppState>, caller: Caller) -> Reply<shapes:
     if state.settings.apps == AppsMode::Off {
         return Ok(Json(shapes::AppIds(Vec::new())));
     }
-    let installed = state.ledger.store().installed_apps(&caller.user).await?;
-    Ok(Json(shapes::AppIds(installed.into_iter().map(|app| app.id).collect())))
+    let installed = state.ledger.store().installed_app_names(&caller.user).await?;
+    Ok(Json(shapes::AppIds(installed.into_iter().map(|(id, _)| id).collect())))
 }
 
 async fn one(
