@@ -178,8 +178,8 @@ fn subcommand(mut words: impl Iterator<Item = OsString>) -> Option<OsString> {
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
     let command = command();
     let file = config_file().map_or_else(|| Ok(toml::Table::new()), |path| read_file(&command, &path))?;
-    let command = environment::without_empty(with_defaults(command, &file));
-    let matches = command.clone().try_get_matches();
+    let command = with_defaults(command, &file);
+    let matches = environment::without_empty(command.clone()).try_get_matches();
     let matches = matches.map_err(|refusal| environment::with_source(refusal, &command))?;
     let settings = effective(&command, &matches, &file);
     Ok(Cli { settings, ..Cli::from_arg_matches(&matches)? })

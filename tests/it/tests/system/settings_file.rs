@@ -85,6 +85,17 @@ fn settings_precedence_for_logs_is_flag_environment_file() {
     assert_eq!(shown(&file, &[], &["--log-format", "auto"]), (json!("warn"), json!("auto")));
 }
 
+#[test]
+fn setting_with_an_empty_variable_is_shown_as_not_set() {
+    let (empty, file) = (File::new("unset", ""), File::new("set", "addr = '127.0.0.1:4711'\n"));
+    for (file, address, source) in [(&empty, "127.0.0.1:8080", "default"), (&file, "127.0.0.1:4711", "file")]
+    {
+        let output = run(&file.0, &[("LISTEN_ADDR", "")], &["config", "--json"]);
+        let told: Value = serde_json::from_slice(&output.stdout).expect("the settings are a document");
+        assert_eq!((&told["settings"]["addr"], &told["sources"]["addr"]), (&json!(address), &json!(source)));
+    }
+}
+
 #[tokio::test]
 async fn settings_file_configures_logs_of_every_command() {
     let database = TestDatabase::new().await;
