@@ -20,7 +20,13 @@ async fn app_switched_off_private_or_deleted_is_uninstalled() {
     let world = World::new().await;
     world.app().await;
     let ledger = &world.ledger;
-    let installed = || async { ledger.store().installed_apps(&world.bob).await.unwrap().len() };
+    let installed = || async {
+        let apps = ledger.store().installed_apps(&world.bob).await.unwrap();
+        let names = ledger.store().installed_app_names(&world.bob).await.unwrap();
+        let of_apps: Vec<_> = apps.into_iter().map(|app| (app.id, app.name)).collect();
+        assert_eq!(names, of_apps, "the same apps");
+        names.len()
+    };
     let hooks = "select count(*) from webhook_endpoints where user_id = 'bob'";
     assert_eq!((installed().await, world.count(hooks).await), (1, 1));
 
