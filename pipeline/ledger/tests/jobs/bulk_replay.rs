@@ -194,6 +194,25 @@ async fn assert_first_is_refused_and_second_replayed(breaking: &'static str) {
     assert_eq!(world.count("select count(*) from replay_items where result = 'error'").await, 1);
 }
 
+/// The second try took its own lock, which the driver had not given back yet, for another process's.
+#[tokio::test]
+async fn bulk_replay_step_replays_a_job_that_changed_while_it_was_decided() {
+    let world = World::new().await;
+    dead_letters(&world, 1).await;
+    started(&world, &order(60_000, 10)).await;
+    // The first update finds another version.
+    world
+        .run(
+            "create sequence updates; \
+             create function lose() returns trigger language plpgsql as \
+                 $$begin if nextval('updates') = 1 then return null; end if; return new; end$$; \
+             create trigger lose before update on finalization_jobs for each row execute function lose()",
+        )
+        .await;
+    assert_eq!(step(&world).await, Stepped::Replayed);
+    assert_eq!(world.count("select last_value from updates").await, 2);
+}
+
 #[tokio::test]
 async fn bulk_replay_skips_an_unreadable_job() {
     assert_first_is_refused_and_second_replayed(

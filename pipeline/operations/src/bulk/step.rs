@@ -116,7 +116,12 @@ impl Operations {
                         savepoint.rollback().await?;
                         Err("error")
                     }
-                    Err(other) => return Err(other),
+                    Err(other) => {
+                        drop(savepoint);
+                        // Ended here and not left to the driver: the next try would take its own lock for another process's.
+                        let _ended = transaction.rollback().await;
+                        return Err(other);
+                    }
                 };
                 // A second's worth of items may be made up for after a wait.
                 let on_time = operation.next_at.max(now - TimeDelta::seconds(1)) + operation.pace();
