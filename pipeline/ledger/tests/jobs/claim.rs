@@ -7,8 +7,10 @@ use job::{FailureCode, JobId, Outcome, Queue};
 use ledger::{ClaimRequest, CreateOutcome, Finished, JobClaims, Results, Transition};
 use records::UserId;
 
-use crate::backlog_rows_read::tables_read_beyond;
-use crate::world::{World, completion, fail, ids, new_conversation, olga, segment, wanted, worker};
+use crate::{
+    backlog_rows_read::tables_read_beyond,
+    world::{World, completion, fail, ids, new_conversation, olga, segment, wanted, worker},
+};
 
 const FAIL: Transition = fail(FailureCode::ModelTimeout);
 
