@@ -104,7 +104,7 @@ async fn narrow(bench: &Bench, device: &str) -> LiveClient {
 
 #[tokio::test]
 async fn live_client_that_never_reads_is_closed_and_blocks_no_other() {
-    let patience = Duration::from_secs(2);
+    let patience = Duration::from_secs(6);
     let live = LiveSettings { frame_taken_within: patience, ..LiveSettings::default() };
     let setup = Setup::with(Settings { live, ..quick() }).await;
     let mut silent = narrow(&setup.bench, "a").await;
