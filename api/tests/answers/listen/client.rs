@@ -14,7 +14,7 @@ use tokio_tungstenite::{
 use crate::bench::{Bench, quick};
 
 /// How long a frame may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A service that listens on an address of its own.
 pub(super) struct Setup {
