@@ -275,7 +275,7 @@ async fn live_speaker_is_assigned_to_own_people_only() {
     }
     let id = setup.id_in_progress().await;
     let path = format!("{P}/conversations/{id}?include_transcript=true");
-    for _ in 0..500 {
+    for _ in 0..3_000 {
         let shown = setup.bench.ask(&setup.bench.key, Method::GET, &path, None).await.body;
         let names: Vec<Value> = shown["transcript_segments"]
             .as_array()
