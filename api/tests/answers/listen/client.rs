@@ -78,7 +78,7 @@ impl Setup {
 
     /// Waits until a query counts so many.
     pub(super) async fn until(&self, many: i64, sql: &'static str) {
-        for _ in 0..500 {
+        for _ in 0..3_000 {
             if self.count(sql).await >= many {
                 return;
             }
