@@ -122,7 +122,9 @@ async fn run_input_includes_prompts_of_the_users_installed_apps() {
     let worker = WorkerId("w".to_owned());
     let request =
         ClaimRequest { queue: Queue::Creation, worker, slots: 9, share: 9, most: 9, running: HashMap::new() };
-    for claimed in world.ledger.claim(&request).await.unwrap().claims {
+    let claims = world.ledger.claim(&request).await.unwrap().claims;
+    assert_eq!(claims.len(), 2);
+    for claimed in claims {
         let input = world.ledger.run_input(&claimed).await.unwrap().unwrap();
         let expected = match claimed.user_id == world.bob {
             true => vec![(APP.to_owned(), "What was funny?".to_owned())],

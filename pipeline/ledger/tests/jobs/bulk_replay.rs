@@ -1,7 +1,7 @@
 //! Bulk replay: each item is replayed once, whichever process works on it or dies.
 
 use chrono::Duration;
-use job::{FailureCode, JobId, Outcome, Queue, State};
+use job::{FailureCode, JobId, Outcome, Queue, State, Timestamp};
 use ledger::{Operation, Results};
 use operations::{JobFilter, Operations, ReplayChange, ReplayOrder, ReplayView, Stepped};
 use testbed::at_once;
@@ -152,9 +152,14 @@ async fn bulk_replay_that_waits_is_due_half_a_second_later() {
     let due = async || world.operations().due_replay("").await.unwrap();
     assert_eq!(step(&world).await, Stepped::Replayed);
     assert_eq!(due().await, Some(OPERATION.to_string()), "there may be another item");
+    let before = world.ledger.db().now().await.unwrap();
     assert_eq!(step(&world).await, Stepped::Waits);
+    let until: Timestamp = world.value("select lease_until from replay_operations").await;
+    assert!(until >= before + Duration::milliseconds(500), "{until}, asked at {before}");
+    // An hour later by its row, and not by the clock: half a second is soon over.
+    world.run("update replay_operations set lease_until = lease_until + interval '1 hour'").await;
     assert_eq!(due().await, None);
-    world.run("update replay_operations set lease_until = lease_until - interval '500 milliseconds'").await;
+    world.run("update replay_operations set lease_until = lease_until - interval '1 hour 500 milliseconds'").await;
     assert_eq!(due().await, Some(OPERATION.to_string()));
 }
 
@@ -192,6 +197,25 @@ async fn assert_first_is_refused_and_second_replayed(breaking: &'static str) {
     assert_eq!(step(&world).await, Stepped::Refused);
     assert_eq!(step(&world).await, Stepped::Replayed);
     assert_eq!(world.count("select count(*) from replay_items where result = 'error'").await, 1);
+}
+
+/// The second try took its own lock, which the driver had not given back yet, for another process's.
+#[tokio::test]
+async fn bulk_replay_step_replays_a_job_that_changed_while_it_was_decided() {
+    let world = World::new().await;
+    dead_letters(&world, 1).await;
+    started(&world, &order(60_000, 10)).await;
+    // The first update finds another version.
+    world
+        .run(
+            "create sequence updates; \
+             create function lose() returns trigger language plpgsql as \
+                 $$begin if nextval('updates') = 1 then return null; end if; return new; end$$; \
+             create trigger lose before update on finalization_jobs for each row execute function lose()",
+        )
+        .await;
+    assert_eq!(step(&world).await, Stepped::Replayed);
+    assert_eq!(world.count("select last_value from updates").await, 2);
 }
 
 #[tokio::test]

@@ -118,9 +118,9 @@ impl Operations {
                         Err("error")
                     }
                     Err(other) => {
-                        savepoint.rollback().await?;
-                        // Before the next try, which would find the operation locked.
-                        transaction.rollback().await?;
+                        drop(savepoint);
+                        // Ended here and not left to the driver: the next try would take its own lock for another process's.
+                        let _ended = transaction.rollback().await;
                         return Err(other);
                     }
                 };
