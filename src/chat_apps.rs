@@ -148,7 +148,10 @@ fn result_of(answered: Answered) -> Result<String, ToolFailure> {
     Err(ToolFailure(match answered {
         Answered::Result(text) => return Ok(text),
         Answered::AppError { text, setup_url: None } => text,
-        Answered::AppError { text, setup_url: Some(url) } => format!("{text} Connect at {url}."),
+        Answered::AppError { text, setup_url: Some(url) } => {
+            let stop = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+            format!("{text}{stop} Connect at {url}.")
+        }
         Answered::BadArguments(problems) => unfit(problems),
         Answered::Unknown => "The app is not installed, or has no such tool.".to_owned(),
         Answered::Failed(failure) => failure.sentence().to_owned(),
@@ -192,15 +195,17 @@ mod tests {
     fn app_answer_is_a_result_or_a_message_for_the_user() {
         let words = |answered| result_of(answered).map_err(|failure| failure.0);
         assert_eq!(words(Answered::Result("Sunny".to_owned())), Ok("Sunny".to_owned()));
-        let refused = |setup_url: Option<&str>| Answered::AppError {
-            text: "Connect your account.".to_owned(),
+        let refused = |text: &str, setup_url: Option<&str>| Answered::AppError {
+            text: text.to_owned(),
             setup_url: setup_url.map(str::to_owned),
         };
-        assert_eq!(words(refused(None)), Err("Connect your account.".to_owned()));
-        assert_eq!(
-            words(refused(Some("https://app.example/connect"))),
-            Err("Connect your account. Connect at https://app.example/connect.".to_owned())
-        );
+        assert_eq!(words(refused("Connect first", None)), Err("Connect first".to_owned()));
+        for text in ["Connect first", "Connect first."] {
+            assert_eq!(
+                words(refused(text, Some("https://app.example/connect"))),
+                Err("Connect first. Connect at https://app.example/connect.".to_owned())
+            );
+        }
         assert_eq!(
             words(Answered::BadArguments(vec!["city: missing".to_owned()])),
             Err("The arguments do not fit: city: missing.".to_owned())
