@@ -55,12 +55,9 @@ impl Ear {
         let until = seconds(self.position);
         let heard = self.recognizer.hear(&audio);
         let wait = self.pace.take(until - from, self.recognizer.waiting(), now);
-        let spoken = heard.last_speech.unwrap_or(f64::NEG_INFINITY);
-        let speech = spoken >= self.reminded + REMINDED;
-        if speech {
-            self.reminded = spoken;
-        }
-        Ok(Heard { from, until, speech, speaking: heard.speaking, wait })
+        let speech = heard.last_speech.filter(|spoken| *spoken >= self.reminded + REMINDED);
+        self.reminded = speech.unwrap_or(self.reminded);
+        Ok(Heard { from, until, speech: speech.is_some(), speaking: heard.speaking, wait })
     }
 
     pub(super) fn is_recognizing(&self) -> bool {

@@ -243,7 +243,7 @@ pub(super) async fn list(state: AppState, caller: Caller, parameters: Query) -> 
     let thread = chat::thread(app_id.as_deref());
     let newest =
         state.ledger.store().chat_messages(&caller.user, thread, before.as_deref(), limit + 1).await?;
-    let names = state.settings.chat.apps.installed(&caller.user, app_id.as_deref()).await.names;
+    let names = state.settings.chat.apps.names(&caller.user).await;
     let size = usize::try_from(limit).unwrap_or(usize::MAX);
     let has_more = newest.len() > size;
     let shown: Vec<_> = newest.into_iter().take(size).rev().collect();

@@ -1,10 +1,14 @@
 //! Live audio: from frames to segments, and refusals.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use api::{LiveSettings, Settings};
 use futures::SinkExt;
 use serde_json::json;
+use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::{
@@ -102,6 +106,30 @@ async fn live_words_that_were_heard_before_a_reconnect_are_stored() {
     let id = setup.id_in_progress().await;
     assert_eq!(setup.texts(&id).await, ["Before the tunnel. In the tunnel."]);
     drop(young);
+}
+
+/// A device that comes back while nobody speaks: all that it heard before the first word counted as speech, and the conversation went
+/// on for as long as its socket was open.
+#[tokio::test]
+async fn live_silence_after_a_reconnect_ends_the_conversation() {
+    let engine = Arc::new(Prompted::default());
+    let live = LiveSettings { engine: engine.clone(), ..LiveSettings::default() };
+    let setup = Setup::with(Settings { live, ..quick() }).await;
+    let query = "codec=pcm16&sample_rate=16000&conversation_timeout=2&client_device_id=ios_1";
+    let mut old = setup.line(query).await.ready().await;
+    engine.events().send(said("Before the tunnel.")).await.unwrap();
+    old.until("segments").await;
+    let mut young = setup.line(query).await.ready().await;
+    let ends = async {
+        loop {
+            young.send_bytes(vec![0; 3_200]).await;
+            let frame = timeout(Duration::from_millis(100), young.next()).await;
+            if frame.is_ok_and(|frame| frame.is_ok_and(|frame| frame["type"] == "memory_processing_started")) {
+                break;
+            }
+        }
+    };
+    timeout(Duration::from_secs(10), ends).await.expect("silence ends the conversation");
 }
 
 /// Words of a lost socket that come when their conversation is over took the next one over, and closed its client's new socket for
