@@ -123,7 +123,7 @@ impl Store {
         for segment in &mut ours {
             // A client that was cut off repeats it by the clock of its next socket: it is no longer for that.
             if let Some(known) = known.get(id_of(segment)) {
-                segment.end = segment.end.min(known.start_seconds + segment.end - segment.start);
+                segment.end -= (segment.start - known.start_seconds).max(0.0);
             }
         }
         let (grown, mut new): (Vec<Segment>, Vec<Segment>) =
