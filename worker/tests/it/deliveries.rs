@@ -369,12 +369,19 @@ async fn backlogs_of_more_users_than_slots_do_not_delay_another() {
     let working = work(bench.ledger.clone(), &Script::open(), slots(1));
     let none = "listen_webhook_deliveries_total{outcome=\"delivered\"} 0\n";
     until(|| !working.metrics().contains(none), "nothing is delivered").await;
-    // The backlogs take 20 seconds and more.
+    let pool = bench.database.pool(1).await;
+    let slow = async || -> i64 {
+        let delivered =
+            "select count(*) from webhook_deliveries where endpoint_id = 'slow' and status = 'delivered'";
+        sqlx::query_scalar(delivered).fetch_one(&pool).await.unwrap()
+    };
+    // Behind the backlogs there would be next to all 1,200 before it. How long it takes is up to the machine.
     for number in 0..3 {
-        let (written, id) = (Instant::now(), format!("alive {number}"));
+        let (before, id) = (slow().await, format!("alive {number}"));
         bench.test_delivery("alive", &id).await;
         assert_eq!(alive.next().await.header("webhook-id"), id);
-        assert!(written.elapsed() < Duration::from_secs(8), "{:?}", written.elapsed());
+        let meanwhile = slow().await - before;
+        assert!(meanwhile < 600, "{meanwhile} before {id}");
     }
     working.hard.cancel();
 }

@@ -303,7 +303,7 @@ async fn export_of_many_pictures_takes_little_memory() {
     world
         .run(
             "insert into photos (user_id, conversation_id, photo_id, base64) \
-             select 'u1', 'c', n::text, repeat('A', 2000000) from generate_series(1, 100) n",
+             select 'u1', 'c', n::text, repeat('A', 500000) from generate_series(1, 400) n",
         )
         .await;
     let folder = testbed::empty_directory("export-large");
