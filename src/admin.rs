@@ -23,6 +23,7 @@ use db::Trouble;
 use futures::{StreamExt, future::join_all, stream::FuturesUnordered};
 use ledger::{Ledger, Shards};
 use prometheus::{Encoder, Registry, TextEncoder};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use worker::Health;
 
@@ -161,11 +162,11 @@ impl ShardReadiness<'_> {
         if self.keeps_statements.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let db = self.ledger.db();
-        match db.within(READY_WAIT, db.loses_statements()).await {
-            Ok(true) => return Err(POOLER),
-            Ok(false) => self.keeps_statements.store(true, Ordering::Relaxed),
-            Err(_) => {}
+        // Not `within`: that it takes long would cast doubt on all sessions of the pool, which it does not ask.
+        match timeout(READY_WAIT, self.ledger.db().loses_statements()).await {
+            Ok(Ok(true)) => return Err(POOLER),
+            Ok(Ok(false)) => self.keeps_statements.store(true, Ordering::Relaxed),
+            Ok(Err(_)) | Err(_) => {}
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! Ties the tools of installed apps to the port that the assistant declares for them.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
-use api::UserApps;
+use api::{UserApps, parsed_size};
 use apps::{Answered, Manifest, Tool, ToolCaller};
 use assistant::{AppTool, AppTools, ToolFailure};
 use futures::{
@@ -23,33 +23,63 @@ pub(crate) struct ChatApps {
 }
 
 impl api::ChatApps for ChatApps {
-    fn installed<'a>(&'a self, user: &'a UserId, app_id: Option<&'a str>) -> BoxFuture<'a, UserApps> {
+    fn names<'a>(&'a self, user: &'a UserId) -> BoxFuture<'a, HashMap<String, String>> {
         async move {
-            let mut installed = installed(self.shards.of_user(user), self.allowed, user).await;
-            let names = installed.iter().map(|app| (app.id.clone(), app.name.clone())).collect();
+            let ledger = self.shards.of_user(user);
+            let names = ledger.store().installed_app_names(user);
+            read(ledger, self.allowed, names).await.into_iter().collect()
+        }
+        .boxed()
+    }
+
+    fn installed<'a>(
+        &'a self,
+        user: &'a UserId,
+        app_id: Option<&'a str>,
+        room: usize,
+    ) -> BoxFuture<'a, UserApps> {
+        async move {
+            let ledger = self.shards.of_user(user);
+            let mut apps = read(ledger, self.allowed, ledger.store().installed_apps(user)).await;
+            let names = apps.iter().map(|app| (app.id.clone(), app.name.clone())).collect();
             // A stable sort: the others stay in the order in which they were installed.
-            installed.sort_by_key(|app| Some(app.id.as_str()) != app_id);
+            apps.sort_by_key(|app| Some(app.id.as_str()) != app_id);
+            let bytes = fit(&mut apps, room);
             let (caller, user) = (Arc::clone(&self.caller), user.clone());
-            let apps = installed.into_iter().map(|app| {
-                let manifest = app.manifest.as_deref().and_then(Manifest::from_text).unwrap_or_default();
-                (app, manifest)
-            });
-            UserApps { names, tools: Arc::new(UserTools { caller, user, apps: apps.collect() }) }
+            UserApps { names, tools: Arc::new(UserTools { caller, user, apps }), bytes }
         }
         .boxed()
     }
 }
 
-/// The tools of one user's apps.
+/// The bytes that the tools of apps take in a turn. Those of an app that would make it more than `room` are left out.
+fn fit(apps: &mut [InstalledApp], room: usize) -> usize {
+    let mut bytes: usize = 0;
+    for app in apps {
+        let Some(text) = &app.manifest else { continue };
+        // A tool that is offered has its schema twice.
+        let own = parsed_size(text).saturating_mul(2).saturating_add(text.len());
+        match bytes.checked_add(own).filter(|all| *all <= room) {
+            Some(all) => bytes = all,
+            None => {
+                tracing::warn!(app_id = app.id, "a chat goes on without an app's tools: they are too large");
+                app.manifest = None;
+            }
+        }
+    }
+    bytes
+}
+
+/// The tools of one user's apps. Manifests are read when they are needed: read, each is many times as large.
 struct UserTools {
     caller: Arc<dyn ToolCaller>,
     user: UserId,
-    apps: Vec<(InstalledApp, Manifest)>,
+    apps: Vec<InstalledApp>,
 }
 
 impl AppTools for UserTools {
     fn list(&self) -> BoxFuture<'_, Vec<AppTool>> {
-        ready(self.apps.iter().flat_map(|(app, manifest)| tools_of(app, manifest)).collect()).boxed()
+        ready(self.apps.iter().flat_map(|app| tools_of(app, &manifest(app))).collect()).boxed()
     }
 
     /// By the rules by which the manifest was taken, which bound what a check takes.
@@ -57,8 +87,9 @@ impl AppTools for UserTools {
         let Value::Object(arguments) = arguments else {
             return Err("The arguments must be an object.".to_owned());
         };
-        let app = self.apps.iter().find(|(app, _)| app.id == tool.app_id);
-        let Some(tool) = app.and_then(|(_, manifest)| manifest.tool(&tool.name)) else {
+        let app = self.apps.iter().find(|app| app.id == tool.app_id);
+        let manifest = app.map(manifest).unwrap_or_default();
+        let Some(tool) = manifest.tool(&tool.name) else {
             return Err("The app has no such tool.".to_owned());
         };
         apps::check_arguments(tool, arguments).map_err(unfit)
@@ -78,15 +109,23 @@ impl AppTools for UserTools {
     }
 }
 
-/// A turn goes on without the apps of a database that does not answer.
-async fn installed(ledger: &Ledger, allowed: bool, user: &UserId) -> Vec<InstalledApp> {
+/// What the database says of a user's apps. A chat goes on without those of a database that does not answer.
+async fn read<T>(
+    ledger: &Ledger,
+    allowed: bool,
+    asked: impl Future<Output = Result<Vec<T>, db::Error>>,
+) -> Vec<T> {
     if !allowed {
         return Vec::new();
     }
-    ledger.db().in_time(ledger.store().installed_apps(user)).await.unwrap_or_else(|error| {
+    ledger.db().in_time(asked).await.unwrap_or_else(|error| {
         tracing::warn!(%error, "a chat goes on without the user's apps");
         Vec::new()
     })
+}
+
+fn manifest(app: &InstalledApp) -> Manifest {
+    app.manifest.as_deref().and_then(Manifest::from_text).unwrap_or_default()
 }
 
 fn tools_of(app: &InstalledApp, manifest: &Manifest) -> Vec<AppTool> {
@@ -109,7 +148,10 @@ fn result_of(answered: Answered) -> Result<String, ToolFailure> {
     Err(ToolFailure(match answered {
         Answered::Result(text) => return Ok(text),
         Answered::AppError { text, setup_url: None } => text,
-        Answered::AppError { text, setup_url: Some(url) } => format!("{text} Connect at {url}."),
+        Answered::AppError { text, setup_url: Some(url) } => {
+            let stop = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+            format!("{text}{stop} Connect at {url}.")
+        }
         Answered::BadArguments(problems) => unfit(problems),
         Answered::Unknown => "The app is not installed, or has no such tool.".to_owned(),
         Answered::Failed(failure) => failure.sentence().to_owned(),
@@ -119,22 +161,51 @@ fn result_of(answered: Answered) -> Result<String, ToolFailure> {
 #[cfg(test)]
 mod tests {
     use apps::ToolFailure as Failure;
+    use records::Timestamp;
 
     use super::*;
+
+    fn app(id: &str, manifest: &str) -> InstalledApp {
+        InstalledApp {
+            id: id.to_owned(),
+            owner: UserId::new("ada"),
+            name: id.to_owned(),
+            manifest: Some(manifest.to_owned()),
+            setup_url: None,
+            summary_prompt: None,
+            mcp_token: None,
+            secret: None,
+            now: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn apps_whose_tools_take_too_much_memory_lend_none_to_a_chat() {
+        // Four bytes of it become two values.
+        let large = format!("[{}[]]", "[0],".repeat(32_000));
+        assert!(large.len() < 128 * 1_024 && parsed_size(&large) > 20_000_000, "{}", parsed_size(&large));
+        let mut apps = [app("notes", "{}"), app("large", &large), app("minutes", "{}")];
+        let bytes = fit(&mut apps, 1_000_000);
+        assert!(bytes < 10_000, "{bytes}");
+        let lend: Vec<&str> = apps.iter().filter(|app| app.manifest.is_some()).map(|app| &*app.id).collect();
+        assert_eq!(lend, ["notes", "minutes"]);
+    }
 
     #[test]
     fn app_answer_is_a_result_or_a_message_for_the_user() {
         let words = |answered| result_of(answered).map_err(|failure| failure.0);
         assert_eq!(words(Answered::Result("Sunny".to_owned())), Ok("Sunny".to_owned()));
-        let refused = |setup_url: Option<&str>| Answered::AppError {
-            text: "Connect your account.".to_owned(),
+        let refused = |text: &str, setup_url: Option<&str>| Answered::AppError {
+            text: text.to_owned(),
             setup_url: setup_url.map(str::to_owned),
         };
-        assert_eq!(words(refused(None)), Err("Connect your account.".to_owned()));
-        assert_eq!(
-            words(refused(Some("https://app.example/connect"))),
-            Err("Connect your account. Connect at https://app.example/connect.".to_owned())
-        );
+        assert_eq!(words(refused("Connect first", None)), Err("Connect first".to_owned()));
+        for text in ["Connect first", "Connect first."] {
+            assert_eq!(
+                words(refused(text, Some("https://app.example/connect"))),
+                Err("Connect first. Connect at https://app.example/connect.".to_owned())
+            );
+        }
         assert_eq!(
             words(Answered::BadArguments(vec!["city: missing".to_owned()])),
             Err("The arguments do not fit: city: missing.".to_owned())

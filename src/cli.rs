@@ -107,6 +107,9 @@ impl Cli {
         spans: Option<SpanCounts>,
     ) -> anyhow::Result<ExitCode> {
         let lifecycle = signals.map(Lifecycle::of).unwrap_or_default();
+        if matches!(self.command, Command::Serve(_) | Command::Dev(_) | Command::Config(_)) {
+            environment::tell_unknown(&command());
+        }
         match self.command {
             Command::Demo(demo) => demo::run(*demo).await,
             Command::Dev(dev) => dev::run(*dev, lifecycle, spans).await,
@@ -176,10 +179,10 @@ fn subcommand(mut words: impl Iterator<Item = OsString>) -> Option<OsString> {
 
 /// Parses the command line over the file's values.
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
-    let command = environment::without_empty(command());
+    let command = command();
     let file = config_file().map_or_else(|| Ok(toml::Table::new()), |path| read_file(&command, &path))?;
     let command = with_defaults(command, &file);
-    let matches = command.clone().try_get_matches();
+    let matches = environment::without_empty(command.clone()).try_get_matches();
     let matches = matches.map_err(|refusal| environment::with_source(refusal, &command))?;
     let settings = effective(&command, &matches, &file);
     Ok(Cli { settings, ..Cli::from_arg_matches(&matches)? })
@@ -219,33 +222,22 @@ fn read_file(command: &clap::Command, path: &std::path::Path) -> Result<toml::Ta
     Ok(table)
 }
 
-/// The same words, with the file's values for their defaults. A command takes of the file how to log, and what is a setting
-/// of its own: all of it, or where the database or the process is.
+/// The same words, with the file's values for their defaults: every command takes those of the settings that it has. What it does
+/// not read from the environment is an argument of its own, like `--apps` of a user.
 fn with_defaults(command: clap::Command, table: &toml::Table) -> clap::Command {
     let with_default = |arg: clap::Arg| match table.get(arg.get_id().as_str()) {
         // `--help` prints defaults: one that hides its variable's value hides the file's, too.
-        Some(value) => {
+        Some(value) if arg.get_env().is_some() => {
             let is_secret = arg.is_hide_env_values_set();
             arg.default_value(plain(value)).hide_default_value(is_secret)
         }
-        None => arg,
+        _ => arg,
     };
     let names: Vec<String> = command.get_subcommands().map(|inner| inner.get_name().to_owned()).collect();
     names.into_iter().fold(command.mut_args(with_default), |command, name| {
-        let takes_all = WITH_SETTINGS.contains(&name.as_str());
-        command.mut_subcommand(name, |inner| {
-            inner.mut_args(|arg| match takes_all || OF_OTHERS.iter().any(|name| arg.get_id() == name) {
-                true => with_default(arg),
-                false => arg,
-            })
-        })
+        command.mut_subcommand(name, |inner| with_defaults(inner, table))
     })
 }
-
-/// The commands that take every setting.
-const WITH_SETTINGS: [&str; 4] = ["serve", "dev", "demo", "config"];
-/// The settings that other commands take: where the database is that they look at or change, and where the process is.
-const OF_OTHERS: [&str; 4] = ["database_url", "shards", "shard_urls", "admin_addr"];
 
 /// A TOML value as the words of a flag.
 fn plain(value: &toml::Value) -> String {
@@ -258,6 +250,7 @@ fn plain(value: &toml::Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
 
     #[test]
@@ -273,5 +266,36 @@ mod tests {
         }
         assert_eq!(named(&["help", "serve"]), Some("help".into()));
         assert_eq!(named(&["--config", "serve"]), None);
+    }
+
+    #[test]
+    fn every_command_takes_the_settings_of_the_file_that_it_has() {
+        let text = "secrets_key = 'geheim'\napps = 'public'\nallow_outgoing = ['10.0.0.0/8', '127.0.0.0/8']\n\
+                    finalization_tasks_queue = 'listen'\nlog = 'warn'\n";
+        let file: toml::Table = text.parse().unwrap();
+        let of = |words: &[&str], name: &str| {
+            let words = std::iter::once("listen").chain(words.iter().copied());
+            let matches = with_defaults(command(), &file).try_get_matches_from(words).unwrap();
+            let mut inner = &matches;
+            while let Some((_, matches)) = inner.subcommand() {
+                inner = matches;
+            }
+            let values = inner.get_raw(name).into_iter().flatten();
+            values.map(|value| value.to_string_lossy().into_owned()).collect::<Vec<_>>()
+        };
+        let making = &["apps", "create", "--user", "ada", "Notes"];
+        assert_eq!(
+            of(making, "secrets_key"),
+            ["geheim"],
+            "what it stores is encrypted as the service does it"
+        );
+        assert_eq!(of(making, "apps"), ["public"]);
+        assert_eq!(of(making, "allow_outgoing"), ["10.0.0.0/8", "127.0.0.0/8"]);
+        assert_eq!(of(&["secrets", "rotate"], "secrets_key"), ["geheim"]);
+        assert_eq!(of(&["doctor"], "finalization_tasks_queue"), ["listen"]);
+        assert_eq!(of(&["jobs", "list"], "log"), ["warn"]);
+        let given = [making.as_slice(), &["--apps", "off"]].concat();
+        assert_eq!(of(&given, "apps"), ["off"], "a flag takes precedence");
+        assert!(of(&["users", "set", "ada"], "apps").is_empty(), "summarization apps of a user");
     }
 }

@@ -16,6 +16,7 @@ use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 use job::Policy;
 use outside::{BadVapid, Vapid};
+use records::Source;
 use secrecy::SecretString;
 use store::Budgets;
 
@@ -201,7 +202,7 @@ pub(crate) struct Config {
     pub(crate) allow_outgoing: Vec<IpNet>,
     /// Vendor names accepted as `source`, besides the eight generic ones, instead of the twelve that are built in.
     #[arg(long, env = "LISTEN_VENDOR_SOURCES", value_delimiter = ',', value_name = "NAME,…")]
-    pub(crate) vendor_sources: Vec<String>,
+    vendor_sources: Vec<String>,
     /// Origins whose scripts may call the API from a browser.
     #[arg(long, env = "LISTEN_CORS_ORIGINS", value_delimiter = ',', value_name = "ORIGIN,…")]
     pub(crate) cors_origins: Vec<String>,
@@ -291,6 +292,12 @@ impl Config {
         Limits::public(asked, files, (self.database_connections + BESIDES).saturating_add(live))
     }
 
+    /// The vendor names that are accepted as `source`: those that are set, else those that are built in.
+    pub(crate) fn vendors(&self) -> Vec<String> {
+        let set = names(&self.vendor_sources);
+        if set.is_empty() { Source::VENDORS.map(str::to_owned).to_vec() } else { set }
+    }
+
     /// How often leases are renewed.
     pub(crate) fn heartbeat(&self) -> Duration {
         Duration::from_secs(self.finalization_heartbeat_seconds)
@@ -339,6 +346,12 @@ impl Config {
         let text = if self.uses_openai() { "openai" } else { "embedded" };
         vec![("text_engine", text), ("speech_engine", self.live.chosen())]
     }
+}
+
+/// The names of a list, without the blanks that people write behind its commas.
+fn names(list: &[String]) -> Vec<String> {
+    let names = list.iter().map(|name| name.trim()).filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
 }
 
 /// A process listens at an address: names are not looked up.

@@ -53,6 +53,7 @@ use axum::{
 use ledger::Shards;
 use serde::Deserialize;
 
+pub(crate) use self::start_replay::PATIENCE;
 pub(in crate::console) use self::{
     auth::Acting,
     confirm::{Asked, Confirm},

@@ -288,7 +288,8 @@ fn trouble(class: Option<ErrorClass>, of: &str) -> (Standing, String) {
             return (Standing::Away, format!("cannot be reached: `{of}_BASE_URL`"));
         }
         Some(ErrorClass::Certificate) => {
-            (Standing::Away, "has no certificate that is accepted; the log says why")
+            let words = "speaks no TLS, or has no certificate that is accepted, of which the log says why";
+            return (Standing::Away, format!("{words}: `{of}_BASE_URL`"));
         }
         Some(ErrorClass::QuotaExhausted) => (Standing::Away, "has no credit or quota left for this key"),
         Some(ErrorClass::ServerError) => (Standing::Away, "fails"),
@@ -366,6 +367,10 @@ mod tests {
         );
         let well = vec![server(None, None, Some(answer(1, None, None)))];
         assert_eq!(one(well, 0), (Standing::Well, "answers, and takes the key, 1 s ago".to_owned()));
+        let plain = vec![server(None, None, Some(answer(1, Some(ErrorClass::Certificate), None)))];
+        let (standing, words) = one(plain, 0);
+        let is_named = words.starts_with("speaks no TLS, or") && words.contains("`LISTEN_OPENAI_BASE_URL`");
+        assert!(standing == Standing::Away && is_named, "{words}");
     }
 
     #[test]

@@ -35,8 +35,8 @@ use crate::{
     wiring::App,
 };
 
-/// How long an admin request is worked on: pages and metrics have shorter limits of their own.
-const LONGEST_ADMIN_ANSWER: Duration = Duration::from_secs(60);
+/// How long an admin request is worked on: pages and metrics have shorter limits of their own, and say what was cut off.
+const LONGEST_ADMIN_ANSWER: Duration = console::PATIENCE.saturating_add(Duration::from_secs(15));
 
 /// Runs the roles of this process. A database that is down at start is a matter of readiness: the process
 /// stays and recovers by itself.

@@ -143,10 +143,6 @@ impl App {
     pub(crate) fn router(&self) -> Router {
         let guard = self.guard.clone();
         let check_url = Arc::new(move |url: &str| guard.check_url(url).is_ok());
-        let vendors = match self.config.vendor_sources.is_empty() {
-            true => records::Source::VENDORS.iter().map(ToString::to_string).collect(),
-            false => self.config.vendor_sources.clone(),
-        };
         let (invokers, deliveries) = self.tasks.ports();
         let settings = api::Settings {
             invokers,
@@ -157,7 +153,7 @@ impl App {
             rate_per_minute: self.config.rate_per_minute,
             app_rate_per_minute: self.config.apps.app_rate_per_minute,
             memory_budget: self.config.memory_budget.bytes(),
-            vendor_sources: vendors,
+            vendor_sources: self.config.vendors(),
             finalize_enabled: self.config.finalization_dispatch_mode != Dispatch::Inline,
             cors_origins: self.config.cors_origins.clone(),
             web_push: self.vapid.as_ref().map(|vapid| api::WebPush {

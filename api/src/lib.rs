@@ -45,6 +45,7 @@ pub use ports::{
     AudioTap, AudioWebhooks, Categorize, Deliveries, Invokers, NoAudioWebhooks, NoDeliveries, NotInvoker,
     Uncategorized,
 };
+pub use read::parsed_size;
 pub use registry::{Chat, Live};
 pub use service::{document, router, router_with_ids};
 pub use settings::{

@@ -21,6 +21,8 @@ pub struct Settings {
     /// How long a request's body may take to arrive, once the key is known: then 408. The default lets 4 MiB come over a
     /// line of 0.6 Mbit/s, and is what proxies wait (nginx, `client_body_timeout`).
     pub body_wait: Duration,
+    /// How long a key is believed to live after it was looked up: where a body takes longer, it is looked up again.
+    pub key_believed: Duration,
     /// How long a request may wait for the database. A statement takes 10 s at most, but a connection can die without a
     /// word.
     pub database_wait: Duration,
@@ -74,6 +76,7 @@ impl Default for Settings {
         Self {
             create_wait: Duration::from_secs(25),
             body_wait: Duration::from_secs(60),
+            key_believed: Duration::from_secs(1),
             database_wait: Duration::from_secs(20),
             rate_per_minute: 600,
             app_rate_per_minute: 600,

@@ -13,7 +13,7 @@ use setup::Setup;
 use uuid::Uuid;
 
 /// Nothing in these tests takes this long.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 const OPERATION: Uuid = Uuid::from_u128(7);
 
 /// A replay of two dead letters, one a minute, and the operator that started it.

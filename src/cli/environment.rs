@@ -1,7 +1,7 @@
-//! The environment as people set it: a variable that is set to nothing is not set, and a value that is refused is
-//! traced back to the variable it came from.
+//! The environment as people set it: a variable that is set to nothing is not set, a value that is refused is traced back
+//! to the variable it came from, and a name that no setting has is said to have no effect.
 
-use std::ffi::OsStr;
+use std::{collections::BTreeSet, ffi::OsStr};
 
 use clap::{
     Arg, Command, Error,
@@ -54,6 +54,46 @@ fn variable_of(command: &Command, flag: &str) -> Option<String> {
     }
 }
 
+/// Says in the log which variables look like settings and are none: a misspelt one would otherwise be missed for long.
+pub(super) fn tell_unknown(command: &Command) {
+    let set = std::env::vars_os().filter(|(_, value)| !value.is_empty());
+    let set = set.filter_map(|(name, _)| name.into_string().ok());
+    for (variable, meant) in unknown(command, set) {
+        match meant {
+            Some(meant) => tracing::warn!("{variable} is not a setting and has no effect: is {meant} meant?"),
+            None => tracing::warn!("{variable} is not a setting and has no effect: see `listen config`"),
+        }
+    }
+}
+
+/// Each of `set` that no setting has for its name, with the name that is most like it.
+fn unknown(command: &Command, set: impl Iterator<Item = String>) -> Vec<(String, Option<String>)> {
+    let known = variables(command);
+    let like = |variable: &str| {
+        let alike = known.iter().map(|name| (strsim::osa_distance(variable, name), name));
+        alike.min().filter(|(distance, _)| *distance <= 3).map(|(_, name)| name.clone())
+    };
+    let ours = set.filter(|name| name.starts_with("LISTEN_") && !of_others(name) && !known.contains(name));
+    ours.map(|variable| (like(&variable), variable)).map(|(meant, variable)| (variable, meant)).collect()
+}
+
+fn variables(command: &Command) -> BTreeSet<String> {
+    let own =
+        command.get_arguments().filter_map(Arg::get_env).map(|name| name.to_string_lossy().into_owned());
+    own.chain(command.get_subcommands().flat_map(variables)).collect()
+}
+
+/// Whether systemd sets it for sockets (`sd_listen_fds(3)`), Kubernetes for a Service whose name begins with `listen`, or the
+/// private PostgreSQL reads it.
+fn of_others(name: &str) -> bool {
+    const SYSTEMD: [&str; 4] = ["LISTEN_PID", "LISTEN_PIDFDID", "LISTEN_FDS", "LISTEN_FDNAMES"];
+    let is_of_kubernetes = name.contains("_SERVICE_HOST")
+        || name.contains("_SERVICE_PORT")
+        || name.ends_with("_PORT")
+        || name.contains("_PORT_");
+    SYSTEMD.contains(&name) || is_of_kubernetes || name.starts_with("LISTEN_EMBEDDED_")
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
@@ -83,5 +123,23 @@ mod tests {
         assert!(told(&["listen", "serve"]).contains("tip: the value is that of LISTEN_ADDR"));
         assert!(!told(&["listen", "serve", "--addr", "here"]).contains("LISTEN_ADDR"));
         assert!(!told(&["listen", "serve", "--addr=here"]).contains("LISTEN_ADDR"));
+    }
+
+    #[test]
+    fn misspelt_variable_is_told_with_the_name_that_is_meant() {
+        let set = [
+            "LISTEN_ADDR",
+            "LISTEN_DATABASE_URL",
+            "LISTEN_FINALIZATION_CONCURENCY",
+            "LISTEN_PID",
+            "LISTEN_API_SERVICE_HOST",
+            "LISTEN_API_PORT_8080_TCP_ADDR",
+            "LISTEN_EMBEDDED_FETCH",
+            "HOME",
+        ];
+        let told = unknown(&Cli::command(), set.into_iter().map(str::to_owned));
+        let told: Vec<_> = told.iter().map(|(name, meant)| (name.as_str(), meant.as_deref())).collect();
+        let concurrency = Some("LISTEN_FINALIZATION_CONCURRENCY");
+        assert_eq!(told, [("LISTEN_DATABASE_URL", None), ("LISTEN_FINALIZATION_CONCURENCY", concurrency)]);
     }
 }

@@ -3,6 +3,7 @@
 use axum::http::HeaderName;
 use sha2::{Digest, Sha256};
 
+use super::names;
 use crate::hex::hex;
 
 /// How visitors are authenticated.
@@ -50,7 +51,7 @@ impl ConsoleAccess {
             (true, None) => Ok(Self::ThisMachine),
             (true, Some(header)) => {
                 let header = header.parse().map_err(|_| NO_HEADER)?;
-                Ok(Self::Proxy { header, operators: operators.to_vec() })
+                Ok(Self::Proxy { header, operators: names(operators) })
             }
             (false, None) => {
                 let keys: Vec<Key> = keys.iter().map(|entry| Key::read(entry)).collect::<Result<_, _>>()?;
@@ -114,6 +115,16 @@ mod tests {
         assert_eq!(access.whose(" two\n"), Some(("ben", false)), "pasted with what surrounds it");
         assert_eq!(access.whose("three"), None);
         assert!(!format!("{keys:?}").contains("\"one\""));
+    }
+
+    #[test]
+    fn console_operators_may_be_listed_with_blanks() {
+        let listed = ["ana", " ben", ""].map(str::to_owned);
+        let access = ConsoleAccess::new(&[], Some("x-user"), &listed).unwrap();
+        assert!(
+            matches!(&access, ConsoleAccess::Proxy { operators, .. } if *operators == ["ana", "ben"]),
+            "{access:?}"
+        );
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use tasks::{Access, Expected, QueueName, TaskQueueSettings, Url, base_url, is_here};
 
+use super::names;
+
 /// How requests to the task queue are authorized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TasksCredentials {
@@ -88,7 +90,7 @@ impl TasksConfig {
     /// The accepted tokens, and the URL of the keys that verify them; `None`: no token is accepted.
     pub(crate) fn invoker(&self) -> Option<(Expected, Url)> {
         let expected = Expected {
-            issuers: self.finalization_tasks_issuers.clone(),
+            issuers: names(&self.finalization_tasks_issuers),
             audience: self.audience()?.to_owned(),
             invoker: self.finalization_tasks_invoker_sa.clone()?,
             invoker_sub: self.finalization_tasks_invoker_sub.clone(),

@@ -22,7 +22,7 @@ use crate::{
 /// Jobs a minute and unfinished at once, unless the operator says otherwise.
 const CAPS: (i32, i32) = (600, 16);
 /// A long list is counted, or frozen, within the minute that the ledger gives it; longer than this, the database is not there.
-const PATIENCE: Duration = Duration::from_secs(75);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(75);
 
 pub(super) async fn ask(visitor: Visitor, console: Console, Query(form): Query<FilterForm>) -> Shown {
     let reached = console.reached(form.user().as_ref()).await?;

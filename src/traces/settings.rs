@@ -131,8 +131,8 @@ fn is_address(text: &str) -> bool {
 fn header(pair: &str) -> Option<(String, String)> {
     let (name, value) = pair.split_once('=')?;
     let (name, value) = (name.trim(), value.trim());
-    // Decoded as a form value is, but for the plus sign, which stands for itself.
-    let encoded = format!("v={}", value.replace('+', "%2B"));
+    // Decoded as a form value is, but for the plus sign and the ampersand, which stand for themselves.
+    let encoded = format!("v={}", value.replace('+', "%2B").replace('&', "%26"));
     let decoded = form_urlencoded::parse(encoded.as_bytes()).next().map(|(_, value)| value.into_owned())?;
     HeaderName::try_from(name).ok()?;
     HeaderValue::try_from(&decoded).ok()?;

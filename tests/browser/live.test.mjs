@@ -126,6 +126,20 @@ test("a user who may store no more is told so, and keeps the key", async () => {
   await context.close();
 });
 
+test("a conversation that is deleted while it is processed is waited for no longer", async () => {
+  const { context, page } = await window(browser, { width: "phone" });
+  await come(page, service.key);
+  await page.getByRole("button", { name: "Type instead" }).click();
+  await type(page, "I must water the plants.");
+  await page.route(/\/v1\/conversations$/, (route) => route.fulfill({ json: { conversation: { id: "deleted" } } }));
+  await page.getByRole("button", { name: "Finish" }).click();
+  await isIn(page, "gone");
+  await page.getByRole("button", { name: "Start another" }).click();
+  await isIn(page, "ready");
+  assert.equal(await page.evaluate(() => sessionStorage.getItem("conversation")), null);
+  await context.close();
+});
+
 test("a service that accepts and closes at once is asked less and less often", async () => {
   const { context, page } = await window(browser, { width: "phone" });
   const asked = [];

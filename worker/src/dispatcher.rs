@@ -36,6 +36,9 @@ pub(crate) trait Outbound: Clone + Send + Sync + 'static {
     /// Whose it is, and its id.
     fn of(claimed: &Self::Claimed) -> (&UserId, &str);
 
+    /// Where it goes.
+    fn url(claimed: &Self::Claimed) -> &str;
+
     /// The span of a try.
     fn span(claimed: &Self::Claimed) -> Span;
 
@@ -130,7 +133,7 @@ impl<E: Outbound> Dispatcher<E> {
         slot: Option<OwnedSemaphorePermit>,
         slots: SenderSlots,
     ) -> impl Future<Output = ()> + Send {
-        let counted = slots.count(E::of(&claimed).0);
+        let counted = slots.count(E::of(&claimed).0, E::url(&claimed));
         async move {
             let (span, wait) = (E::span(&claimed), ReceiverWait::default());
             let once = self.try_once(&claimed, &wait).instrument(span.clone());
@@ -218,6 +221,10 @@ mod tests {
         fn of((): &()) -> (&UserId, &str) {
             static USER: LazyLock<UserId> = LazyLock::new(|| UserId::new("user"));
             (&USER, "note")
+        }
+
+        fn url((): &()) -> &str {
+            "https://notes.example"
         }
 
         fn span((): &()) -> Span {

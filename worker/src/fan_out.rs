@@ -48,6 +48,10 @@ impl Outbound for FanOut {
         (&delivery.user_id, &delivery.delivery_id)
     }
 
+    fn url(delivery: &ClaimedDelivery) -> &str {
+        &delivery.url
+    }
+
     fn span(delivery: &ClaimedDelivery) -> Span {
         traces::delivery(delivery)
     }

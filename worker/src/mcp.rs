@@ -14,6 +14,8 @@ use tokio::time::{Instant, timeout};
 
 /// Pages of tools that are read.
 const MAX_PAGES: usize = 16;
+/// What is kept of a tool that is listed: what [`apps::add_mcp_tools`] reads.
+const KEPT: [&str; 4] = ["name", "title", "description", "inputSchema"];
 /// How long the end of a session may take: its answer does not matter.
 const CLOSING: Duration = Duration::from_secs(1);
 const SESSION: &str = "mcp-session-id";
@@ -27,7 +29,7 @@ pub struct McpServer<'a> {
     pub token: Option<&'a SecretString>,
     /// For all that is asked of it, the opening of the session included.
     pub timeout: Duration,
-    /// How long each answer may be.
+    /// How long each answer may be, and what is kept of all pages of tools.
     pub max_bytes: usize,
 }
 
@@ -86,11 +88,19 @@ impl McpServer<'_> {
 
 impl Session<'_> {
     async fn tools(&self) -> Result<Vec<Value>, McpFailure> {
-        let (mut tools, mut cursor) = (Vec::new(), None::<String>);
+        let (mut tools, mut cursor, mut bytes) = (Vec::new(), None::<String>, 0);
         for _ in 0..MAX_PAGES {
             let response = self.ask(&mcp::list_tools(cursor.as_deref())).await?;
             let (page, next) = mcp::page(result(response)?).ok_or(McpFailure::Malformed)?;
-            tools.extend(page.into_iter().take((MAX_TOOLS + 1).saturating_sub(tools.len())));
+            let room = (MAX_TOOLS + 1).saturating_sub(tools.len());
+            for tool in page.into_iter().take(room).map(kept) {
+                // Of each page it is bounded by its length; a list of many is held while the server takes its time.
+                bytes += tool.to_string().len();
+                if bytes > self.server.max_bytes {
+                    return Err(McpFailure::Heard(Heard::TooLong));
+                }
+                tools.push(tool);
+            }
             cursor = next;
             if cursor.is_none() || tools.len() > MAX_TOOLS {
                 return Ok(tools);
@@ -135,6 +145,16 @@ impl Session<'_> {
         if self.id.is_some() {
             let _ = timeout(CLOSING, self.send(Verb::Delete, None)).await;
         }
+    }
+}
+
+fn kept(tool: Value) -> Value {
+    match tool {
+        Value::Object(mut fields) => {
+            let kept = |name: &str| Some((name.to_owned(), fields.remove(name)?));
+            Value::Object(KEPT.into_iter().filter_map(kept).collect())
+        }
+        other => other,
     }
 }
 

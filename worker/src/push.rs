@@ -35,6 +35,10 @@ impl Outbound for Pushes {
         (&push.user_id, &push.delivery_id)
     }
 
+    fn url(push: &ClaimedPush) -> &str {
+        &push.url
+    }
+
     fn span(push: &ClaimedPush) -> Span {
         traces::push(push)
     }

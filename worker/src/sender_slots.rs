@@ -2,9 +2,10 @@
 //!
 //! A try holds one of few slots while it is young. One that waits longer for its receiver steps aside into a much
 //! larger waiting room: silence costs memory, a bounded part of it, and must not cost those who answer their turn. However
-//! many endpoints are silent, a slot is theirs for [`YOUNG`] at a time: where the room is full, one that waits is ended. Of slots
-//! and waiting room together, a claim leaves as much free as any one user holds ([`SenderLoad`]), and where many users want
-//! slots they take turns.
+//! many endpoints are silent, a slot is theirs for [`YOUNG`] at a time: where the room is full, one that waits is ended. A host at
+//! which many wait already (the server of an app that many users have) gets no slot for longer than it takes to ask it. Of slots
+//! and waiting room together, a claim leaves as much free as any one user holds ([`SenderLoad`]), and where many users want slots they
+//! take turns.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -16,7 +17,7 @@ use std::{
 };
 
 use outbox::SenderLoad;
-use outside::Answer;
+use outside::{Answer, Url};
 use parking_lot::Mutex;
 use records::UserId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -30,6 +31,9 @@ const WAITING_ROOM: usize = 240;
 const WAITING_BYTES: usize = 128 * 1024 * 1024;
 /// A receiver that lives has answered by then.
 pub(crate) const YOUNG: Duration = Duration::from_millis(500);
+
+/// So many tries that wait for one host say that it does not answer: the next ones wait for it without a slot.
+const SILENT: usize = 32;
 
 /// How many users are remembered to have had their turn; then the next one begins.
 const TURNS_KEPT: usize = 1_000;
@@ -49,7 +53,14 @@ pub(crate) struct SenderSlots {
 #[derive(Default)]
 struct WaitingRoom {
     next: u64,
-    tries: BTreeMap<u64, (String, ReceiverWait)>,
+    tries: BTreeMap<u64, (Whose, ReceiverWait)>,
+}
+
+/// Whose a try is, and the host that it asks.
+#[derive(Clone)]
+struct Whose {
+    user: String,
+    host: String,
 }
 
 impl WaitingRoom {
@@ -58,15 +69,22 @@ impl WaitingRoom {
         self.tries.values().map(|(_, wait)| wait.part()).sum()
     }
 
-    /// Ends what has waited longest of the user who keeps most here.
+    fn is_silent(&self, host: &str) -> bool {
+        self.tries.values().filter(|(whose, _)| whose.host == host).count() >= SILENT
+    }
+
+    /// Ends what has waited longest of the user or the host with most in here; of a host's, one of the user with most.
     fn make_room(&mut self) {
-        let mut by_user: HashMap<&str, usize> = HashMap::new();
-        for (user, wait) in self.tries.values() {
-            *by_user.entry(user).or_default() += wait.part();
+        let (mut users, mut hosts) = (HashMap::<&str, usize>::new(), HashMap::<&str, usize>::new());
+        for (Whose { user, host }, wait) in self.tries.values() {
+            *users.entry(user).or_default() += wait.part();
+            *hosts.entry(host).or_default() += wait.part();
         }
-        let most = by_user.values().max().copied();
-        let of_most = |user: &String| by_user.get(user.as_str()).copied() == most;
-        let ended = self.tries.iter().find(|(_, (user, _))| of_most(user)).map(|(number, _)| *number);
+        let kept = |(_, (whose, _)): &(&u64, &(Whose, ReceiverWait))| {
+            let (of_user, of_host) = (users.get(&*whose.user), hosts.get(&*whose.host));
+            (of_user.max(of_host), of_user)
+        };
+        let ended = self.tries.iter().rev().max_by_key(kept).map(|(number, _)| *number);
         if let Some((_, wait)) = ended.and_then(|number| self.tries.remove(&number)) {
             wait.ended.cancel();
         }
@@ -115,7 +133,7 @@ impl ReceiverWait {
 /// A try that is counted as its user's until it ends.
 pub(crate) struct Counted {
     slots: SenderSlots,
-    user: String,
+    whose: Whose,
     is_young: bool,
 }
 
@@ -127,10 +145,10 @@ impl Counted {
 
     fn change(&self, change: impl Fn((usize, usize)) -> (usize, usize)) {
         let mut users = self.slots.users.lock();
-        let counts = users.entry(self.user.clone()).or_default();
+        let counts = users.entry(self.whose.user.clone()).or_default();
         *counts = change(*counts);
         if counts.1 == 0 {
-            users.remove(&self.user);
+            users.remove(&self.whose.user);
         }
     }
 }
@@ -152,9 +170,11 @@ impl SenderSlots {
         }
     }
 
-    /// Counts a try of `user`'s, from its claim on.
-    pub(crate) fn count(&self, user: &UserId) -> Counted {
-        let counted = Counted { slots: self.clone(), user: user.as_str().to_owned(), is_young: true };
+    /// Counts a try of `user`'s that asks `url`, from its claim on.
+    pub(crate) fn count(&self, user: &UserId, url: &str) -> Counted {
+        let host = Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
+        let whose = Whose { user: user.as_str().to_owned(), host };
+        let counted = Counted { slots: self.clone(), whose, is_young: true };
         counted.change(|(young, all)| (young + 1, all + 1));
         counted
     }
@@ -191,7 +211,7 @@ impl SenderSlots {
 
     /// Lets a counted try run in `slot`, which is free again when the try has ended or has grown old. While the waiting
     /// room is full, an old try takes the place of another, whose wait ends: what is under way stays bounded, and
-    /// receivers that answer do not wait for those that do not.
+    /// receivers that answer do not wait for those that do not. A try that asks a silent host counts as old at once.
     pub(crate) async fn hold<T>(
         &self,
         mut counted: Counted,
@@ -200,23 +220,25 @@ impl SenderSlots {
         try_out: impl Future<Output = T>,
     ) -> T {
         let mut try_out = std::pin::pin!(try_out);
-        if let Ok(done) = tokio::time::timeout(YOUNG, &mut try_out).await {
+        let is_silent = self.waiting.lock().is_silent(&counted.whose.host);
+        let young = if is_silent { Duration::ZERO } else { YOUNG };
+        if let Ok(done) = tokio::time::timeout(young, &mut try_out).await {
             return done;
         }
-        let _place = self.enter_waiting_room(&counted.user, wait);
+        let _place = self.enter_waiting_room(counted.whose.clone(), wait);
         counted.grow_old();
         drop(slot);
         try_out.await
     }
 
-    fn enter_waiting_room(&self, user: &str, wait: &ReceiverWait) -> Place {
+    fn enter_waiting_room(&self, whose: Whose, wait: &ReceiverWait) -> Place {
         let mut room = self.waiting.lock();
         while room.bytes() + wait.part() > WAITING_BYTES && !room.tries.is_empty() {
             room.make_room();
         }
         let number = room.next;
         room.next += 1;
-        room.tries.insert(number, (user.to_owned(), wait.clone()));
+        room.tries.insert(number, (whose, wait.clone()));
         Place { number, room: Arc::clone(&self.waiting) }
     }
 }
@@ -228,6 +250,8 @@ mod tests {
     use std::future::pending;
 
     use super::*;
+
+    const HOOK: &str = "https://hooks.example/a";
 
     fn ann() -> UserId {
         UserId::new("ann")
@@ -241,7 +265,12 @@ mod tests {
             let (slots, slot) = (slots.clone(), free.split(1));
             async move {
                 slots
-                    .hold(slots.count(&ann()), slot, &ReceiverWait::default(), tokio::time::sleep(YOUNG * 4))
+                    .hold(
+                        slots.count(&ann(), HOOK),
+                        slot,
+                        &ReceiverWait::default(),
+                        tokio::time::sleep(YOUNG * 4),
+                    )
                     .await
             }
         });
@@ -257,7 +286,7 @@ mod tests {
             let (slots, slot) = (slots.clone(), free.split(1));
             async move {
                 let panics = async { panic!("a try panics, as it should") };
-                slots.hold(slots.count(&ann()), slot, &ReceiverWait::default(), panics).await
+                slots.hold(slots.count(&ann(), HOOK), slot, &ReceiverWait::default(), panics).await
             }
         });
         assert!(panicked.await.is_err());
@@ -272,7 +301,7 @@ mod tests {
         for _ in 0..SLOTS {
             let (slots, slot) = (slots.clone(), all.split(1));
             tokio::spawn(async move {
-                slots.hold(slots.count(&ann()), slot, &ReceiverWait::default(), pending::<()>()).await
+                slots.hold(slots.count(&ann(), HOOK), slot, &ReceiverWait::default(), pending::<()>()).await
             });
         }
         drop(all);
@@ -281,7 +310,10 @@ mod tests {
         assert_eq!(began.elapsed(), YOUNG, "all were taken by the silent");
         let slot = free.split(1);
         drop(free);
-        assert_eq!(slots.hold(slots.count(&ann()), slot, &ReceiverWait::default(), async { 7 }).await, 7);
+        assert_eq!(
+            slots.hold(slots.count(&ann(), HOOK), slot, &ReceiverWait::default(), async { 7 }).await,
+            7
+        );
         assert_eq!(slots.young.available_permits(), SLOTS);
     }
 
@@ -297,7 +329,7 @@ mod tests {
         let mut free = slots.free().await.unwrap();
         slots.note_turns([&ann, &ann].into_iter());
         assert_eq!(had_turn(&slots, &free), [] as [&str; 0], "all slots are free");
-        let (_counted, _held) = (slots.count(&ann), free.split(SLOTS - 1));
+        let (_counted, _held) = (slots.count(&ann, HOOK), free.split(SLOTS - 1));
         assert_eq!(had_turn(&slots, &free), ["ann"]);
         slots.note_turns(std::iter::once(&bob));
         assert_eq!(had_turn(&slots, &free), ["ann", "bob"]);
@@ -322,7 +354,8 @@ mod tests {
             drop(free);
             wait.keeps(bytes);
             tries.push(tokio::spawn(async move {
-                let counted = slots.count(&UserId::new(user));
+                let counted =
+                    slots.count(&UserId::new(&user), &format!("https://{}.example/", user.replace(' ', "-")));
                 slots.hold(counted, slot, &wait, wait.or_timeout(pending())).await
             }));
         }
@@ -368,5 +401,25 @@ mod tests {
         wait.ended.cancel();
         let status = Answer::Status { code: 204, retry_after: None };
         assert_eq!(wait.or_timeout(async { status }).await, status);
+    }
+
+    /// An app's server hangs, and its 5,000 users have a delivery each.
+    #[tokio::test(start_paused = true)]
+    async fn host_that_answers_none_of_many_users_holds_up_no_other() {
+        let (slots, began) = (SenderSlots::new(), tokio::time::Instant::now());
+        let slow = grown_old(&slots, 1_000, std::iter::once("slow".to_owned())).await;
+        let mut of_app = Vec::new();
+        for user in 0..5_000 {
+            let mut free = slots.free().await.unwrap();
+            let (slots, slot, wait) = (slots.clone(), free.split(1), ReceiverWait::default());
+            of_app.push(tokio::spawn(async move {
+                let counted = slots.count(&UserId::new(user.to_string()), HOOK);
+                slots.hold(counted, slot, &wait, wait.or_timeout(pending())).await
+            }));
+        }
+        let took = began.elapsed();
+        assert!(took < YOUNG * 6, "who comes next waits for {took:?}");
+        assert!(of_app[0].is_finished(), "those that wait for it make room for one another");
+        assert!(!slow[0].is_finished(), "and another's receiver may still answer");
     }
 }

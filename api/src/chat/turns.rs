@@ -16,7 +16,7 @@ use super::{
     journal::{LEASE, TurnRow},
     toolbox::UserData,
 };
-use crate::{AppState, Caller, Code, Error, UserApps, shapes};
+use crate::{AppState, Caller, Code, Error, UserApps, shapes, state::Reservation};
 
 /// Earlier messages that an engine is shown.
 const HISTORY: i64 = 20;
@@ -24,6 +24,9 @@ const HISTORY: i64 = 20;
 const HISTORY_LENGTH: usize = 32_000;
 /// The characters of a transcript that an engine is shown.
 const TRANSCRIPT: usize = 15_000;
+
+/// The tools of apps take at most this part of what a user may hold in memory, for one turn.
+const TOOLS_PART: usize = 4;
 
 /// A message to be answered.
 pub(crate) struct Message {
@@ -63,7 +66,10 @@ pub(crate) async fn begin(state: &AppState, caller: &Caller, message: Message) -
     // The user is read first: apps that cannot be read count as none, and without the database the answer is 503, not 404.
     let user =
         state.ledger.store().user(&caller.user).await?.ok_or(Error::Refused(Code::NotAuthenticated))?;
-    let UserApps { names, tools } = settings.apps.installed(&caller.user, message.app_id.as_deref()).await;
+    let room = caller.account.most() / TOOLS_PART;
+    let apps = settings.apps.installed(&caller.user, message.app_id.as_deref(), room).await;
+    let UserApps { names, tools, bytes } = apps;
+    let held = caller.account.hold(bytes)?;
     let app_name = match &message.app_id {
         Some(app) => Some(names.get(app).cloned().ok_or(Error::NotFound("App"))?),
         None => None,
@@ -104,6 +110,7 @@ pub(crate) async fn begin(state: &AppState, caller: &Caller, message: Message) -
         data: UserData::of(state, caller, user.language, TRANSCRIPT),
         engine,
         apps: tools,
+        _held: held,
         thread,
         new,
         now,
@@ -129,6 +136,8 @@ struct Work {
     data: UserData,
     engine: Arc<dyn Converse>,
     apps: Arc<dyn AppTools>,
+    /// The memory of the apps' tools.
+    _held: Option<Reservation>,
     thread: String,
     new: NewTurn,
     now: Timestamp,

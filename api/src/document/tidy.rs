@@ -23,6 +23,7 @@ pub(super) fn tidy(value: &mut Value, components: &mut Map<String, Value>) {
             if object.get("format").and_then(Value::as_str).is_some_and(|format| format.starts_with("uint")) {
                 object.shift_remove("format");
             }
+            name_values(object);
             name_part(object, components);
             one_null(object);
         }
@@ -70,6 +71,16 @@ fn name_part(object: &mut Map<String, Value>, components: &mut Map<String, Value
     debug_assert_eq!(*known, schema, "two parts have one name");
 }
 
+/// Names for generators, some of which leave a colon out: of `chat:read` they make `CHATREAD`.
+fn name_values(object: &mut Map<String, Value>) {
+    let values = object.get("enum").and_then(Value::as_array).into_iter().flatten();
+    let values: Vec<&str> = values.filter_map(Value::as_str).collect();
+    if values.iter().any(|value| value.contains(':')) {
+        let names: Value = values.iter().map(|value| value.to_uppercase().replace(':', "_")).collect();
+        object.insert("x-enum-varnames".to_owned(), names);
+    }
+}
+
 fn one_null(object: &mut Map<String, Value>) {
     let kinds = object.get("type").and_then(Value::as_array).cloned().unwrap_or_default();
     let (nulls, others): (Vec<Value>, Vec<Value>) = kinds.into_iter().partition(|kind| kind == "null");
@@ -90,6 +101,16 @@ fn one_null(object: &mut Map<String, Value>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_with_a_colon_have_names_for_generators() {
+        let mut schema = json!({ "enum": ["chat:read", "chat:write"] });
+        tidy(&mut schema, &mut Map::new());
+        assert_eq!(schema["x-enum-varnames"], json!(["CHAT_READ", "CHAT_WRITE"]));
+        let mut schema = json!({ "enum": ["a", "b"] });
+        tidy(&mut schema, &mut Map::new());
+        assert_eq!(schema.get("x-enum-varnames"), None);
+    }
 
     #[test]
     fn omitted_response_fields_are_not_nullable() {

@@ -29,11 +29,11 @@ use super::{
     operate::{Current, Operator, Outcome},
     pictures::Pictures,
     usage::Taken,
-    writer::{self, Out},
+    writer::{self, Framed, Out},
 };
 use crate::{
     registry::{Command, Seat},
-    state::AppState,
+    state::{Account, AppState},
 };
 
 /// How often a client is sent `ping`.
@@ -55,6 +55,8 @@ const BUSY: usize = 8;
 /// The task of one socket.
 pub(crate) struct Actor {
     pub(super) state: AppState,
+    /// The memory that the user may hold.
+    pub(super) account: Account,
     pub(super) operator: Arc<Operator>,
     pub(super) key: [u8; 32],
     pub(super) client_stt: bool,
@@ -73,7 +75,7 @@ pub(crate) struct Actor {
     /// Who speakers are, by their numbers.
     pub(super) speakers: HashMap<i32, Option<String>>,
     pub(super) todo: VecDeque<Todo>,
-    pub(super) outbox: VecDeque<String>,
+    pub(super) outbox: VecDeque<Framed>,
     pub(super) close: Option<CloseCode>,
     pub(super) close_sent: bool,
     pub(super) paused_until: Instant,
@@ -87,7 +89,7 @@ pub(crate) struct Actor {
     pub(super) flush_until: Option<Instant>,
     pub(super) ending: Option<Ending>,
     pub(super) commands: (mpsc::Sender<Command>, mpsc::Receiver<Command>),
-    pub(super) followed: (mpsc::Sender<ServerFrame>, mpsc::Receiver<ServerFrame>),
+    pub(super) followed: (mpsc::Sender<Framed>, mpsc::Receiver<Framed>),
     pub(super) followers: JoinSet<()>,
     pub(super) tried: Vec<job::JobId>,
 }
@@ -154,8 +156,8 @@ impl Actor {
                         self.finished()
                     }
                 },
-                Some(frame) = self.followed.1.recv() => {
-                    self.send(&frame);
+                Some(framed) = self.followed.1.recv() => {
+                    self.push(framed);
                     Vec::new()
                 }
                 Some(command) = self.commands.1.recv() => self.command(command),
@@ -223,8 +225,12 @@ impl Actor {
     }
 
     pub(super) fn send(&mut self, frame: &ServerFrame) {
+        self.push((frame.text(), None));
+    }
+
+    fn push(&mut self, framed: Framed) {
         if self.close.is_none() {
-            self.outbox.push_back(frame.text());
+            self.outbox.push_back(framed);
         }
     }
 
@@ -295,8 +301,9 @@ impl Actor {
         self.speakers.clear();
         while self.followers.try_join_next().is_some() {}
         if self.followers.len() < MOST_FOLLOWED {
-            let (ledger, user) = (self.state.ledger.clone(), self.operator.user.clone());
-            self.followers.spawn(after::follow(ledger, user, id, self.followed.0.clone()));
+            let (ledger, account) = (self.state.ledger.clone(), self.account.clone());
+            let about = (self.operator.user.clone(), id);
+            self.followers.spawn(after::follow(ledger, account, about, self.followed.0.clone()));
         }
     }
 
@@ -337,7 +344,7 @@ impl Actor {
     /// Whether more may be read: not while much waits for the client, for the ledger, or to be done.
     fn has_room(&self) -> bool {
         self.outbox.len() < MOST_WAITING
-            && self.outbox.iter().map(String::len).sum::<usize>() < MOST_BYTES
+            && self.outbox.iter().map(|(text, _)| text.len()).sum::<usize>() < MOST_BYTES
             && !self.session.is_full()
             && self.todo.len() < BUSY
     }
@@ -348,7 +355,7 @@ impl Actor {
 
     fn output(&mut self) -> Option<Out> {
         match self.outbox.pop_front() {
-            Some(text) => Some(Out::Text(text)),
+            Some(framed) => Some(Out::Text(framed)),
             None => {
                 self.close_sent = true;
                 self.close.map(Out::Close)

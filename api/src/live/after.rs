@@ -9,7 +9,11 @@ use serde_json::Value;
 use store::{ConversationFilter, DatePage};
 use tokio::{sync::mpsc, time::sleep};
 
-use crate::shapes;
+use super::writer::Framed;
+use crate::{
+    Error, shapes,
+    state::{Account, Refused, Reservation},
+};
 
 /// How often a conversation's job is asked for.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -19,15 +23,15 @@ const LOOK_SLOWLY: Duration = Duration::from_secs(5);
 const LOOKS: u32 = 1_800;
 
 /// Sends `memory_processing_started`, and `memory_created` once the conversation is completed. Ends silently when it
-/// fails or is deleted, and when the socket is closed.
+/// fails or is deleted, and when the socket is closed. What the client has not read yet counts in the memory of its user.
 pub(super) async fn follow(
     ledger: Ledger,
-    user: UserId,
-    conversation: ConversationId,
-    frames: mpsc::Sender<ServerFrame>,
+    account: Account,
+    (user, conversation): (UserId, ConversationId),
+    frames: mpsc::Sender<Framed>,
 ) {
-    if let Ok(Some(memory)) = shown(&ledger, &user, &conversation).await
-        && frames.send(ServerFrame::ProcessingStarted(memory)).await.is_err()
+    if let Ok(Some((memory, held))) = shown(&ledger, &account, &user, &conversation).await
+        && frames.send((ServerFrame::ProcessingStarted(memory).text(), held)).await.is_err()
     {
         return;
     }
@@ -35,14 +39,14 @@ pub(super) async fn follow(
         let mut wait = LOOK_EVERY;
         match ledger.poll(&user, &conversation).await {
             Ok(Some(job)) if job.status == "completed" => {
-                match shown(&ledger, &user, &conversation).await {
-                    Ok(Some(memory)) => {
+                match shown(&ledger, &account, &user, &conversation).await {
+                    Ok(Some((memory, held))) => {
                         describe(&ledger, &user, &conversation, &frames).await;
-                        let _ = frames.send(ServerFrame::Created(memory)).await;
+                        let _ = frames.send((ServerFrame::Created(memory).text(), held)).await;
                         return;
                     }
                     Ok(None) => return,
-                    // The database does not answer: it is read again.
+                    // The database does not answer, or the user holds too much memory: it is read again.
                     Err(_) => {}
                 }
             }
@@ -63,32 +67,90 @@ async fn describe(
     ledger: &Ledger,
     user: &UserId,
     conversation: &ConversationId,
-    frames: &mpsc::Sender<ServerFrame>,
+    frames: &mpsc::Sender<Framed>,
 ) {
     let described = ledger.db().in_time(ledger.store().photo_descriptions(user, conversation)).await;
     for (id, description) in described.unwrap_or_default() {
-        let _ = frames.send(ServerFrame::PhotoDescribed { id, description }).await;
+        let _ = frames.send((ServerFrame::PhotoDescribed { id, description }.text(), None)).await;
     }
 }
 
 /// Sends `last_memory`: the user's newest completed conversation, if there is one.
-pub(super) async fn last(ledger: Ledger, user: UserId, frames: mpsc::Sender<ServerFrame>) {
+pub(super) async fn last(ledger: Ledger, user: UserId, frames: mpsc::Sender<Framed>) {
     let page = DatePage { limit: 1, ..DatePage::default() };
     let filter = ConversationFilter { page, ..ConversationFilter::default() };
     if let Ok(found) = ledger.store().conversations(&user, &filter).await
         && let Some(newest) = found.first()
     {
         let id = newest.conversation.id.as_str().to_owned();
-        let _ = frames.send(ServerFrame::LastMemory(id)).await;
+        let _ = frames.send((ServerFrame::LastMemory(id).text(), None)).await;
     }
 }
 
-/// The conversation as the developer interface shows it; `None` when it was deleted.
+/// The conversation as the developer interface shows it, in memory that was reserved for it; `None` when it was deleted.
 async fn shown(
     ledger: &Ledger,
+    account: &Account,
     user: &UserId,
     conversation: &ConversationId,
-) -> Result<Option<Value>, db::Error> {
-    let view = ledger.store().conversation(user, conversation, true).await?;
-    Ok(view.and_then(|view| serde_json::to_value(shapes::conversation(&view, true)).ok()))
+) -> Result<Option<(Value, Option<Reservation>)>, Error> {
+    let mut held = None;
+    let reserve = |bytes: usize| {
+        held = account.hold(bytes.min(account.most()))?;
+        Ok::<_, Refused>(())
+    };
+    let view = ledger.store().conversation_within(user, conversation, reserve).await??;
+    let memory = view.and_then(|view| serde_json::to_value(shapes::conversation(&view, true)).ok());
+    Ok(memory.map(|memory| (memory, held)))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+    use ledger::{NewContent, NewConversation, Settings};
+    use prometheus::IntGauge;
+    use records::{Segment, Source};
+    use store::UserChange;
+    use testbed::TestDatabase;
+
+    use super::*;
+    use crate::state::Budget;
+
+    #[tokio::test]
+    async fn conversation_that_a_live_client_has_not_read_counts_in_the_memory_of_its_user() {
+        let database = TestDatabase::new().await;
+        let ledger = Ledger::new(database.options(), Settings::default());
+        let (user, id) = (UserId::new("ann"), ConversationId::new("c"));
+        ledger.store().create_user(&user, &UserChange::default()).await.unwrap();
+        let said = Segment {
+            id: None,
+            text: "a word ".repeat(5_000),
+            speaker: Some("SPEAKER_00".to_owned()),
+            speaker_id: None,
+            is_user: false,
+            person_id: None,
+            start: 0.0,
+            end: 1.0,
+        };
+        let long = said.text.len();
+        let new = NewConversation::new(id.clone(), NewContent::Segments(vec![said]), Source::new("phone"));
+        let new = NewConversation { deferred: true, ..new };
+        ledger.create_conversation(&user, new, None).await.unwrap();
+        let budget = Budget::new(1 << 20, IntGauge::new("held", "Held.").unwrap());
+        let account = Account::new(&budget);
+        account.open(&user);
+        // No job is there to be followed.
+        let followed = async || {
+            let (frames, mut followed) = mpsc::channel(8);
+            follow(ledger.clone(), account.clone(), (user.clone(), id.clone()), frames).await;
+            followed.recv().await
+        };
+        let unread = followed().await.unwrap();
+        assert!(unread.0.contains("memory_processing_started") && budget.held(&user) > long);
+        drop(unread);
+        assert_eq!(budget.held(&user), 0);
+        let _everything = account.hold(account.most()).unwrap();
+        assert!(followed().await.is_none(), "nothing is loaded for who holds all that one may");
+    }
 }

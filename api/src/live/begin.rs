@@ -97,6 +97,7 @@ impl Actor {
         let pictures = Pictures::new(&state.budget, &caller.user);
         let mut actor = Self {
             state,
+            account: caller.account,
             operator: Arc::new(operator),
             key,
             client_stt: asks.client_stt,

@@ -7,11 +7,17 @@ use futures::{SinkExt, stream::SplitSink};
 use live::CloseCode;
 use tokio::{sync::mpsc, time::timeout};
 
+use crate::state::Reservation;
+
 /// Frames that are handed over before the session keeps the next ones itself.
 const QUEUE: usize = 8;
+
+/// The text of a frame, and the memory that it holds until it is sent.
+pub(super) type Framed = (String, Option<Reservation>);
+
 /// What is sent.
 pub(super) enum Out {
-    Text(String),
+    Text(Framed),
     Close(CloseCode),
 }
 
@@ -21,11 +27,11 @@ pub(super) fn spawn(mut socket: SplitSink<WebSocket, Message>, patience: Duratio
     let (sender, mut frames) = mpsc::channel(QUEUE);
     tokio::spawn(async move {
         while let Some(frame) = frames.recv().await {
-            let (message, is_last) = match frame {
-                Out::Text(text) => (Message::Text(text.into()), false),
+            let (message, _until_sent, is_last) = match frame {
+                Out::Text((text, held)) => (Message::Text(text.into()), held, false),
                 Out::Close(code) => {
                     let frame = CloseFrame { code: code.number(), reason: code.reason().into() };
-                    (Message::Close(Some(frame)), true)
+                    (Message::Close(Some(frame)), None, true)
                 }
             };
             let sent = timeout(patience, socket.send(message)).await;

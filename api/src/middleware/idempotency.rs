@@ -80,7 +80,7 @@ async fn named(
     let route =
         parts.extensions.get::<MatchedPath>().ok_or(Error::Refused(Code::UnknownPath))?.as_str().to_owned();
     let name = name_in(&parts.headers)?;
-    let bytes = whole(Request::from_parts(parts.clone(), body), state.settings.body_wait).await?;
+    let bytes = whole(Request::from_parts(parts.clone(), body), state).await?;
     let fingerprint = fingerprint(&route, parts.uri.path(), &bytes);
     let key = RequestKey { user: caller.user.clone(), route, key: name, fingerprint };
     if let Some(repeat) = state.ledger.db().repeat_of(&key).await? {

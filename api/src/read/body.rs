@@ -8,10 +8,12 @@ use axum::{
     http::{
         HeaderMap,
         header::{CONTENT_LENGTH, CONTENT_TYPE},
+        request::Parts,
     },
 };
 use futures::TryStreamExt;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::{
     Fields, Object, Report, Take, names,
@@ -40,25 +42,35 @@ impl FromRequest<AppState> for Body {
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Error> {
         let is_json = claims_json(request.headers());
         let account = request.extensions().get::<Account>().cloned();
-        Ok(Self { bytes: whole(request, state.settings.body_wait).await, is_json, account })
+        Ok(Self { bytes: whole(request, state).await, is_json, account })
     }
 }
 
-/// The whole of a request's body, if it keeps to the limits: none of it is waited for when it says by itself that it is
-/// too large, and the rest of it no longer than `wait`.
-pub(crate) async fn whole(request: Request, wait: Duration) -> Result<Bytes, Error> {
-    if let Some(Arrived(bytes)) = request.extensions().get() {
+/// The whole of a request's body. Of one that takes its time the key is looked up again: one that was revoked meanwhile lets
+/// nobody in any more.
+pub(crate) async fn whole(request: Request, state: &AppState) -> Result<Bytes, Error> {
+    let (parts, body) = request.into_parts();
+    if let Some(Arrived(bytes)) = parts.extensions.get() {
         return Ok(bytes.clone());
     }
-    let declared = declared_length(request.headers());
+    let begun = Instant::now();
+    let bytes = arriving(&parts, body, state.settings.body_wait).await?;
+    if begun.elapsed() >= state.settings.key_believed {
+        state.directory.require_live_key(&state.ledger, &parts.headers).await?;
+    }
+    Ok(bytes)
+}
+
+/// A body, if it keeps to the limits: none of it is waited for when it says by itself that it is too large, and the rest of it
+/// no longer than `wait`.
+pub(super) async fn arriving(parts: &Parts, body: Arriving, wait: Duration) -> Result<Bytes, Error> {
+    let declared = declared_length(&parts.headers);
     if declared.is_some_and(|bytes| bytes > BODY_LIMIT) {
         return Err(Error::Refused(Code::TooLarge));
     }
-    let account = request.extensions().get::<Account>().cloned();
-    let since = request.extensions().get::<Since>().cloned();
-    let collected = collect(request.into_body(), declared.unwrap_or(BODY_LIMIT), account.as_ref());
-    let arriving = tokio::time::timeout(wait, collected);
-    let arrived = match since {
+    let account = parts.extensions.get::<Account>();
+    let arriving = tokio::time::timeout(wait, collect(body, declared.unwrap_or(BODY_LIMIT), account));
+    let arrived = match parts.extensions.get::<Since>() {
         Some(since) => since.arriving(arriving).await,
         None => arriving.await,
     };
@@ -191,6 +203,11 @@ fn parse(bytes: &[u8], account: Option<&Account>) -> Result<Parsed, Error> {
 pub(crate) fn hold_to_parse(json: &[u8], account: &Account) -> Result<Option<Reservation>, Error> {
     let values = values_in(json, account.most() / VALUE_SIZE);
     account.hold(json.len() + values * VALUE_SIZE).map_err(too_large_or_busy)
+}
+
+/// The bytes that a JSON text takes at most once it is parsed, besides the text itself.
+pub fn parsed_size(json: &str) -> usize {
+    values_in(json.as_bytes(), usize::MAX).saturating_mul(VALUE_SIZE)
 }
 
 /// The bytes that a value of a JSON text takes at most while it is parsed, besides its own text. Measured: 330, for objects of

@@ -22,6 +22,7 @@ mod request_schema;
 mod text;
 mod truth;
 
+pub use body::parsed_size;
 pub(crate) use body::{Arrived, Body, exact_object, hold_to_parse, object, optional_object, whole};
 pub(crate) use choice::{Choice, CommaSeparated};
 pub(crate) use fields::{Fields, ListOf, Object};

@@ -169,8 +169,8 @@ async fn enabled(State(state): State<AppState>, caller: Caller) -> Reply<shapes:
     if state.settings.apps == AppsMode::Off {
         return Ok(Json(shapes::AppIds(Vec::new())));
     }
-    let installed = state.ledger.store().installed_apps(&caller.user).await?;
-    Ok(Json(shapes::AppIds(installed.into_iter().map(|app| app.id).collect())))
+    let installed = state.ledger.store().installed_app_names(&caller.user).await?;
+    Ok(Json(shapes::AppIds(installed.into_iter().map(|(id, _)| id).collect())))
 }
 
 async fn one(
@@ -191,7 +191,7 @@ async fn create(state: AppState, caller: Caller, body: Body) -> Reply<shapes::Cr
         McpToken::Replace(token) => Some(token.clone()),
         McpToken::Keep | McpToken::Remove => None,
     };
-    let manifest = fetch(&state, &caller.user, &fields, token.as_ref(), Saved::Body).await?;
+    let manifest = fetch(&state, &caller, &fields, token.as_ref(), Saved::Body).await?;
     let secret = webhooks::new_secret(&state);
     let new = NewApp { id: state.ids.fresh().to_string(), fields, manifest, secret };
     let made = state.ledger.store().create_app(&caller.user, &new).await?;
@@ -210,14 +210,14 @@ async fn change(
     let mut fields = app.fields.clone();
     change.apply(&mut fields);
     may_be_made(&state, fields.visibility)?;
-    save(&state, &caller.user, &app, fields, Saved::Body).await
+    save(&state, &caller, &app, fields, Saved::Body).await
 }
 
 async fn refresh(State(state): State<AppState>, caller: Caller, Ids(id): Ids<String>) -> Reply<shapes::App> {
     let app = owned(&state, &caller.user, &id).await?;
     may_be_made(&state, AppVisibility::Private)?;
     let fields = app.fields.clone();
-    save(&state, &caller.user, &app, fields, Saved::Path).await
+    save(&state, &caller, &app, fields, Saved::Path).await
 }
 
 async fn delete(State(state): State<AppState>, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
@@ -290,11 +290,12 @@ fn may_be_made(state: &AppState, visibility: AppVisibility) -> Result<(), Error>
 /// Fetches the manifest, then stores the app over the version that was read.
 async fn save(
     state: &AppState,
-    user: &UserId,
+    caller: &Caller,
     app: &App,
     fields: AppFields,
     saved: Saved,
 ) -> Reply<shapes::App> {
+    let user = &caller.user;
     let token = match &fields.mcp_token {
         McpToken::Replace(token) => Some(token.clone()),
         McpToken::Remove => None,
@@ -310,7 +311,7 @@ async fn save(
             token
         }
     };
-    let manifest = fetch(state, user, &fields, token.as_ref(), saved).await?;
+    let manifest = fetch(state, caller, &fields, token.as_ref(), saved).await?;
     let stored =
         state.ledger.store().store_app(user, &app.id, app.version, &fields, manifest.as_ref()).await?;
     match stored {

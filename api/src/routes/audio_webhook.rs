@@ -97,7 +97,7 @@ const SET: &[Note] = &[
         "An https URL of a public address; its seconds may follow behind a comma. Empty: disables it.",
         "",
     ),
-    ("seconds", "Seconds of audio in each request.", "5"),
+    ("seconds", "Seconds of audio in each request. Without it: those behind the URL's comma, or 5.", ""),
     ("new_secret", "`true`: another secret signs from now on.", "false"),
 ];
 

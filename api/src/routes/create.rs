@@ -123,11 +123,9 @@ const TEXT: &[Note] = &[
     GEOLOCATION,
 ];
 
-const LANGUAGE: Note = (
-    "language",
-    "A language code; without it that of the person's settings, which is `en` at first.",
-    "\"en\"",
-);
+// No default: generated clients would send it, whatever the user's own language is.
+const LANGUAGE: Note =
+    ("language", "A language code. Without it: the user's own `language`, which is `en` at first.", "");
 const GEOLOCATION: Note = ("geolocation", "Where it happened.", "");
 
 fn read_text(fields: &mut Fields<'_>, fresh: &ConversationId) -> Option<NewConversation> {

@@ -8,7 +8,7 @@ use axum::{
 use db::After;
 use outbox::DeliveryView;
 use records::{ActionItem, Goal, Memory};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use store::{App, ConversationView, KnownPerson};
 
 use super::tagged;
@@ -30,7 +30,7 @@ pub(super) fn answer<'r, T: Row, S: Serialize>(
     rows: &'r [T],
     shape: impl Fn(&'r T) -> S,
 ) -> Response {
-    linked(Json(shapes(page, rows, shape)).into_response(), uri, page, rows)
+    linked(Json(Shapes::of(page, rows, shape)).into_response(), uri, page, rows)
 }
 
 /// A row of a list.
@@ -81,13 +81,27 @@ pub(super) fn answer_within<'r, T: Row, S: Serialize>(
     rows: &'r [T],
     shape: impl Fn(&'r T) -> S,
 ) -> Answered {
-    let body = account.json(&shapes(page, rows, shape))?;
+    let body = account.json(&Shapes::of(page, rows, shape))?;
     let response = ([(header::CONTENT_TYPE, tagged::JSON)], body).into_response();
     Ok(linked(response, uri, page, rows))
 }
 
-fn shapes<'r, T, S>(page: Page, rows: &'r [T], shape: impl Fn(&'r T) -> S) -> Vec<S> {
-    rows.iter().take(size(page)).map(shape).collect()
+/// The rows of a page, each shaped when it is written: a shape may be many times as large as what is written of it.
+struct Shapes<'r, T, F> {
+    rows: &'r [T],
+    shape: F,
+}
+
+impl<'r, T, F> Shapes<'r, T, F> {
+    fn of(page: Page, rows: &'r [T], shape: F) -> Self {
+        Self { rows: rows.get(..size(page)).unwrap_or(rows), shape }
+    }
+}
+
+impl<'r, T, S: Serialize, F: Fn(&'r T) -> S> Serialize for Shapes<'r, T, F> {
+    fn serialize<W: Serializer>(&self, writer: W) -> Result<W::Ok, W::Error> {
+        writer.collect_seq(self.rows.iter().map(&self.shape))
+    }
 }
 
 fn size(page: Page) -> usize {
@@ -127,7 +141,38 @@ fn link(uri: &Uri, page: Page, cursor: Option<&str>, offset: i64, rel: &str) -> 
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    /// Counts how many of them are there.
+    struct Counted<'c>(&'c Cell<usize>);
+
+    impl<'c> Counted<'c> {
+        fn new(there: &'c Cell<usize>) -> Self {
+            there.set(there.get() + 1);
+            Self(there)
+        }
+    }
+
+    impl Drop for Counted<'_> {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() - 1);
+        }
+    }
+
+    impl Serialize for Counted<'_> {
+        fn serialize<W: Serializer>(&self, writer: W) -> Result<W::Ok, W::Error> {
+            writer.serialize_u64(self.0.get() as u64)
+        }
+    }
+
+    #[test]
+    fn page_holds_the_shape_of_one_row_at_a_time() {
+        let there = Cell::new(0);
+        let shapes = Shapes::of(Page { limit: 3, offset: 0 }, &[(); 4], |_: &()| Counted::new(&there));
+        assert_eq!(serde_json::to_string(&shapes).ok().as_deref(), Some("[1,1,1]"));
+    }
 
     fn header_of(uri: &'static str, limit: i64, offset: i64, has_next: bool) -> Option<String> {
         let value = links(&Uri::from_static(uri), Page { limit, offset }, has_next, Some("c"))?;

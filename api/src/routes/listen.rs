@@ -186,7 +186,7 @@ async fn admit(
 fn refused(error: Error) -> CloseCode {
     match error {
         Error::Ledger(error) if error.is_passing() => CloseCode::Busy,
-        Error::Later(Code::TooManyRequests, _) => CloseCode::Busy,
+        Error::Refused(Code::Unavailable) | Error::Later(Code::TooManyRequests, _) => CloseCode::Busy,
         Error::Ledger(_) => CloseCode::Failed,
         _ => CloseCode::Refused,
     }
@@ -211,4 +211,16 @@ async fn start(
     let vocabulary = user.name.into_iter().chain(people.into_iter().map(|person| person.name)).collect();
     let requires_own_key = user.requires_byok;
     Ok(Start { state, caller, key, asks, own_key, requires_own_key, vocabulary, seat })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn browser_session_is_asked_to_come_again_while_its_shard_is_away() {
+        let away = [Error::Refused(Code::Unavailable), db::Error::Contended { doing: "looking" }.into()];
+        assert!(away.into_iter().all(|error| refused(error) == CloseCode::Busy));
+        assert_eq!(refused(Error::Refused(Code::NotAuthenticated)), CloseCode::Refused);
+    }
 }

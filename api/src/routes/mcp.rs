@@ -57,7 +57,7 @@ pub(super) async fn serve(state: AppState, caller: Caller, request: Request) -> 
     let server =
         Server { data: UserData::of(&state, &caller, language, TRANSCRIPT), home: home(request.headers()) };
     let (mut parts, body) = request.into_parts();
-    let body = whole(Request::from_parts(parts.clone(), body), state.settings.body_wait).await?;
+    let body = whole(Request::from_parts(parts.clone(), body), &state).await?;
     // A message is read twice: here, and by the SDK, whose own form of it stands beside that of JSON meanwhile.
     let _held = [hold_to_parse(&body, &caller.account)?, hold_to_parse(&body, &caller.account)?];
     if let Some(refused) = refusal_of(&body) {

@@ -45,12 +45,12 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         Endpoint::post(PATH, Scope::ChatWrite, post)
             .named("post_message", "Ask the assistant")
             .says(
-                "Answers with the reply in one body when the request has `Accept: application/json`, and else with a stream of \
-                 events (`text/event-stream`): `status` {text}, `tool` {name, app_id, state}, `text` {delta}, `error` {code, \
-                 detail, final}, and at the end `done` {message}. The turn goes on when the client hangs up; its reply is in the \
-                 list of messages, and comes to a repeat of the same `id`. While its `status` is `running`, or its error is not \
-                 `final`, it may still change: ask again. The assistant does what the key may do: each of its tools needs its \
-                 own scope.",
+                "Answers with the reply in one body when the request has `Accept: application/json` (generated clients do \
+                 not send it by themselves), and else with a stream of events (`text/event-stream`): `status` {text}, \
+                 `tool` {name, app_id, state}, `text` {delta}, `error` {code, detail, final}, and at the end `done` \
+                 {message}. The turn goes on when the client hangs up; its reply is in the list of messages, and comes to \
+                 a repeat of the same `id`. While its `status` is `running`, or its error is not `final`, it may still \
+                 change: ask again. The assistant does what the key may do: each of its tools needs its own scope.",
             )
             .waits(Wait::Turn)
             .query(takes(
@@ -243,7 +243,7 @@ pub(super) async fn list(state: AppState, caller: Caller, parameters: Query) -> 
     let thread = chat::thread(app_id.as_deref());
     let newest =
         state.ledger.store().chat_messages(&caller.user, thread, before.as_deref(), limit + 1).await?;
-    let names = state.settings.chat.apps.installed(&caller.user, app_id.as_deref()).await.names;
+    let names = state.settings.chat.apps.names(&caller.user).await;
     let size = usize::try_from(limit).unwrap_or(usize::MAX);
     let has_more = newest.len() > size;
     let shown: Vec<_> = newest.into_iter().take(size).rev().collect();

@@ -21,12 +21,23 @@ pub struct UserApps {
     pub names: HashMap<String, String>,
     /// Their tools; in the chat of an app, that app's first.
     pub tools: Arc<dyn AppTools>,
+    /// The memory that a turn with these tools takes for them.
+    pub bytes: usize,
 }
 
 /// The apps of users, as far as chats know them.
 pub trait ChatApps: Send + Sync {
-    /// The apps that `user` has installed, for the chat of `app_id` or for the main one.
-    fn installed<'a>(&'a self, user: &'a UserId, app_id: Option<&'a str>) -> BoxFuture<'a, UserApps>;
+    /// The names of the apps that `user` has installed, by their ids.
+    fn names<'a>(&'a self, user: &'a UserId) -> BoxFuture<'a, HashMap<String, String>>;
+
+    /// The apps that `user` has installed, for the chat of `app_id` or for the main one. Their tools take `room` bytes at most:
+    /// an app whose own do not fit lends none.
+    fn installed<'a>(
+        &'a self,
+        user: &'a UserId,
+        app_id: Option<&'a str>,
+        room: usize,
+    ) -> BoxFuture<'a, UserApps>;
 }
 
 /// Where there are no apps.
@@ -34,8 +45,12 @@ pub trait ChatApps: Send + Sync {
 pub struct NoChatApps;
 
 impl ChatApps for NoChatApps {
-    fn installed<'a>(&'a self, _: &'a UserId, _: Option<&'a str>) -> BoxFuture<'a, UserApps> {
-        ready(UserApps { names: HashMap::new(), tools: Arc::new(NoApps) }).boxed()
+    fn names<'a>(&'a self, _: &'a UserId) -> BoxFuture<'a, HashMap<String, String>> {
+        ready(HashMap::new()).boxed()
+    }
+
+    fn installed<'a>(&'a self, _: &'a UserId, _: Option<&'a str>, _: usize) -> BoxFuture<'a, UserApps> {
+        ready(UserApps { names: HashMap::new(), tools: Arc::new(NoApps), bytes: 0 }).boxed()
     }
 }
 

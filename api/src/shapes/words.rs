@@ -60,7 +60,8 @@ words! {
     MemoryCategory, "The kind of a memory.", Memories::ALL.iter().map(|kind| kind.as_str());
     MemoryVisibility, "Who may see a memory.", ["public", "private"];
     GoalType, "The kind of a goal; `boolean` uses 0 and 1.", Goals::ALL.iter().map(|kind| kind.as_str());
-    JobStatus, "The status of a job.", ["queued", "leased", "completed", "dead_letter", "blocked_byok"];
+    JobStatus, "The status of a job: `blocked_byok` waits for a finalize that brings the user's own model key.",
+        ["queued", "leased", "completed", "dead_letter", "blocked_byok"];
     JobOutcome, "How a completed job ended.", ["kept", "discarded", "withdrawn"];
     Scope, "What a key may do.", Scopes::ALL.iter().map(|scope| scope.as_str());
     WebhookEvent, "An event that an endpoint can subscribe to.", EventKind::ALL.iter().map(|event| event.as_str());

@@ -2,8 +2,9 @@
 //! for one user.
 //!
 //! A body is reserved for as it arrives and until its request is done; the JSON values that are made of it while they are
-//! parsed; the transcripts of a page and the pictures of a conversation before they are loaded; an answer until its last byte is written to the socket or its
-//! connection is closed. What does not fit is refused with 503 and never waited for: a request that waits holds memory, too.
+//! parsed; the transcripts of a page and the pictures of a conversation before they are loaded; the tools of a user's apps while
+//! a turn of the assistant uses them; an answer until its last byte is written to the socket or its connection is closed. What
+//! does not fit is refused with 503 and never waited for: a request that waits holds memory, too.
 
 use std::{
     collections::HashMap,

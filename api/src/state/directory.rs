@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use super::breaker::Breaker;
 use crate::{
     completion::run_to_completion,
-    error::Error,
+    error::{Code, Error},
     keys::{bearer, hash_of_presented, hash_of_presented_app_key, shard_in},
 };
 
@@ -80,7 +80,7 @@ impl Directory {
     /// Asks a shard for a key, unless its server is known not to answer. Every request begins with this.
     ///
     /// # Errors
-    /// Those of `asked`; [`crate::error::Code::Unavailable`] at once while the shard is known not to answer.
+    /// Those of `asked`; [`Code::Unavailable`] at once while the shard is known not to answer.
     pub(crate) async fn ask<T>(
         &self,
         ledger: &Ledger,
@@ -89,6 +89,20 @@ impl Directory {
         match self.0.breakers.get(usize::from(ledger.db().shard().number)) {
             Some(breaker) => breaker.ask(asked).await,
             None => Ok(asked.await?),
+        }
+    }
+
+    /// Looks the key of a request up again. What presents no key of ours was let in by something else.
+    ///
+    /// # Errors
+    /// [`Code::NotAuthenticated`] for a key that lives no more.
+    pub(crate) async fn require_live_key(&self, ledger: &Ledger, headers: &HeaderMap) -> Result<(), Error> {
+        let token = bearer(headers).unwrap_or_default();
+        let (developer, app) = (hash_of_presented(token), hash_of_presented_app_key(token));
+        let Some(hash) = developer.or(app) else { return Ok(()) };
+        match self.ask(ledger, knows(ledger, hash, app.is_some())).await? {
+            true => Ok(()),
+            false => Err(Error::Refused(Code::NotAuthenticated)),
         }
     }
 

@@ -135,6 +135,23 @@ async fn app_is_created_shown_changed_and_deleted() {
 }
 
 #[tokio::test]
+async fn user_has_room_for_two_apps_whose_servers_are_asked_at_once() {
+    let servers = Servers::new();
+    servers.take(Duration::from_secs(2));
+    let bench = Bench::with(settings(&servers)).await;
+    let made = tokio::join!(
+        bench.post("/v1/apps", new_app()),
+        bench.post("/v1/apps", new_app()),
+        bench.post("/v1/apps", new_app()),
+    );
+    let answers: [Answer; 3] = made.into();
+    let of = |status: u16| answers.iter().filter(|answer| answer.status == status).count();
+    assert_eq!((of(200), of(503)), (2, 1), "{answers:?}");
+    servers.take(Duration::ZERO);
+    assert_eq!(bench.post("/v1/apps", new_app()).await.status, 200, "the room was given back");
+}
+
+#[tokio::test]
 async fn invalid_app_manifest_is_422_and_changes_nothing() {
     let servers = Servers::new();
     let bench = Bench::with(settings(&servers)).await;

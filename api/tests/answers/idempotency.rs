@@ -1,6 +1,9 @@
 //! `Idempotency-Key`: a create is executed once per key.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use api::Settings;
 use axum::{
@@ -22,6 +25,18 @@ async fn with_key(bench: &Bench, path: &str, name: &str, body: &Value) -> Answer
         .header("content-type", "application/json")
         .header("idempotency-key", name);
     bench.send(request.body(Body::from(body.to_string())).unwrap()).await
+}
+
+/// For one of several at once: on a machine that is busy the first holds the name for longer than the two seconds for which a lock is
+/// waited for, and the others come again.
+pub(crate) async fn with_key_again(bench: &Bench, path: &str, name: &str, body: &Value) -> Answer {
+    loop {
+        let asked = Instant::now();
+        let answer = with_key(bench, path, name, body).await;
+        if answer.status != 503 || asked.elapsed() < Duration::from_secs(2) {
+            return answer;
+        }
+    }
 }
 
 /// Every route that creates, with a body, and where what it made is listed.
@@ -136,7 +151,7 @@ async fn concurrent_idempotent_creates_make_one_and_others_are_409_or_replayed()
     let bench = Bench::new().await;
     let path = format!("{P}/action-items");
     let body = json!({ "description": "once" });
-    let answers = join_all((0..8).map(|_| with_key(&bench, &path, "n", &body))).await;
+    let answers = join_all((0..8).map(|_| with_key_again(&bench, &path, "n", &body))).await;
     for answer in &answers {
         match answer.status.as_u16() {
             200 => {}

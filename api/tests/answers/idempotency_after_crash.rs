@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::Barrier;
 
 use crate::bench::{Answer, Bench, P};
-use crate::idempotency::creates;
+use crate::idempotency::{creates, with_key_again};
 
 async fn with_key(bench: &Bench, key: &str, path: &str, body: &Value) -> Answer {
     let request = Request::builder()
@@ -188,7 +188,7 @@ async fn at_once(bench: &Arc<Bench>, path: &str, bodies: Vec<Value>) -> Vec<Answ
         let (bench, barrier, path) = (Arc::clone(bench), Arc::clone(&barrier), path.to_owned());
         tokio::spawn(async move {
             barrier.wait().await;
-            with_key(&bench, &bench.key, &path, &body).await
+            with_key_again(&bench, &path, "the-name", &body).await
         })
     };
     let sent: Vec<_> = bodies.into_iter().map(send).collect();

@@ -1,10 +1,17 @@
 //! Keys that make keys.
 
-use api::Scope;
-use axum::http::Method;
-use serde_json::json;
+use std::{io, time::Duration};
 
-use crate::bench::{Bench, P};
+use api::{Scope, Settings};
+use axum::{
+    body::Body,
+    http::{Method, Request},
+};
+use futures::stream;
+use serde_json::json;
+use tower::ServiceExt;
+
+use crate::bench::{Bench, P, quick};
 
 #[tokio::test]
 async fn new_key_is_shown_once_works_and_is_revoked_at_once() {
@@ -27,6 +34,32 @@ async fn new_key_is_shown_once_works_and_is_revoked_at_once() {
     assert_eq!(bench.ask(key, Method::GET, "/v1/dev/key", None).await.status, 401);
     let again = bench.ask(&bench.key, Method::DELETE, &path, None).await;
     assert_eq!((again.status.as_u16(), &again.body), (404, &json!({ "detail": "Key not found" })));
+}
+
+#[tokio::test]
+async fn key_revoked_while_a_body_arrives_leaves_no_other_key_behind() {
+    let bench = Bench::with(Settings { key_believed: Duration::ZERO, ..quick() }).await;
+    for name in [None, Some("n")] {
+        let lost = bench.post("/v1/dev/keys", json!({ "name": "lost", "scopes": ["keys:write"] })).await.body;
+        let revoke = Request::delete(format!("/v1/dev/keys/{}", lost["id"].as_str().unwrap()))
+            .header("authorization", format!("Bearer {}", bench.key));
+        let (app, revoke) = (bench.app.clone(), revoke.body(Body::empty()).unwrap());
+        // It is asked for once the key has let the request in.
+        let body = Body::from_stream(stream::once(async move {
+            assert_eq!(app.oneshot(revoke).await.unwrap().status(), 204);
+            Ok::<_, io::Error>(json!({ "name": "left", "scopes": ["keys:write"] }).to_string())
+        }));
+        let mut request = Request::post("/v1/dev/keys")
+            .header("authorization", format!("Bearer {}", lost["key"].as_str().unwrap()))
+            .header("content-type", "application/json");
+        if let Some(name) = name {
+            request = request.header("idempotency-key", name);
+        }
+        let answer = bench.send(request.body(body).unwrap()).await;
+        assert_eq!(answer.status, 401, "{answer:?}");
+    }
+    let keys = bench.get("/v1/dev/keys").await.body;
+    assert!(keys.as_array().unwrap().iter().all(|key| key["name"] != "left"), "{keys}");
 }
 
 #[tokio::test]

@@ -121,7 +121,8 @@ async fn mcp_lists_by_words_take_turns_like_searches() {
     let answers = join_all(calls.iter().map(|call| post(&bench, &[], call))).await;
     let words = |answer: &Answer| answer.body["result"]["content"][0]["text"].to_string();
     let refused = answers.iter().filter(|answer| words(answer).contains("Too many searches run at once"));
-    assert_eq!(refused.count(), 1, "{answers:?}");
+    // One, or three on a machine that is busy; if one ran at a time it would be four, and with three at a time none.
+    assert!((1..=3).contains(&refused.count()), "{answers:?}");
     drop(locks);
     assert_eq!(post(&bench, &[], &calls[0]).await.body["result"]["structuredContent"]["memories"], json!([]));
 }

@@ -1,6 +1,6 @@
 //! Middleware: authentication, scopes, rate limits, body limits, panics, and the headers of every response.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use api::{Metrics, Scope, Settings};
 use axum::{
@@ -223,6 +223,7 @@ async fn rate_limit_is_shared_by_a_users_keys_not_across_users() {
 async fn rate_limit_headers_are_on_every_authenticated_answer_only() {
     let bench = Bench::with(Settings { rate_per_minute: 9, ..quick() }).await;
     let poor = bench.person("ann", &[Scope::GoalsRead]).await;
+    let begun = Instant::now();
     let me = bench.get("/v1/users/me").await;
     let tag = me.header("etag").to_owned();
     let made = Request::builder()
@@ -238,14 +239,17 @@ async fn rate_limit_headers_are_on_every_authenticated_answer_only() {
         (422, bench.get(&format!("{P}/conversations?limit=0")).await),
         (200, bench.send(made.body(Body::from(r#"{"content": "one"}"#)).unwrap()).await),
     ];
-    for (place, (status, answer)) in of_the_key.iter().enumerate() {
-        assert_eq!(answer.status.as_u16(), *status);
-        assert_eq!(answer.header("ratelimit-policy"), "\"user\";q=9;w=60");
-        // A request is counted once, also when its name is looked up before the handler asks who calls.
-        assert_eq!(answer.header("ratelimit"), format!("\"user\";r={};t=7", 8 - place));
-    }
     let refused = bench.ask(&poor, Method::GET, "/v1/users/me", None).await;
-    assert_eq!((refused.status.as_u16(), refused.header("ratelimit")), (403, "\"user\";r=3;t=7"));
+    // Nothing, unless the machine is busy.
+    let came_back = begun.elapsed().as_millis() * 9 / 60_000;
+    for (least, (status, answer)) in (3..=8_u128).rev().zip(of_the_key.into_iter().chain([(403, refused)])) {
+        assert_eq!(answer.status.as_u16(), status);
+        assert_eq!(answer.header("ratelimit-policy"), "\"user\";q=9;w=60");
+        let left = answer.header("ratelimit").strip_prefix("\"user\";r=").unwrap();
+        let left: u128 = left.strip_suffix(";t=7").unwrap().parse().unwrap();
+        // A request is counted once, also when its name is looked up before the handler asks who calls.
+        assert!((least..=least + came_back).contains(&left), "{least}: {answer:?}");
+    }
     for strange in ["/v1/users/me", "/nothing", "/v1/status"] {
         let answer = bench.ask("lsk_none", Method::GET, strange, None).await;
         assert!(!answer.headers.contains_key("ratelimit"), "{strange}");

@@ -108,7 +108,7 @@ async fn notification_limit_of_ten_an_hour_has_retry_after() {
     let refused = scene.send(scene.body("bob", "one more")).await;
     assert_eq!(refused.status.as_u16(), 429);
     let wait: u64 = refused.header("retry-after").parse().unwrap();
-    assert!((3_590..=3_600).contains(&wait), "{wait}");
+    assert!((3_500..=3_600).contains(&wait), "{wait}");
     assert!(refused.header("ratelimit").starts_with("\"messages\";r=0;t="));
     assert_eq!(scene.messages().await, 10);
     // The oldest leaves the hour: exactly one more is let in.
@@ -170,8 +170,8 @@ async fn notification_limit_survives_a_reinstall() {
 
 #[tokio::test]
 async fn notification_rate_limit_covers_all_keys_of_an_app() {
-    let scene = Scene::at_rate(json!({ "enabled": true }), 5).await;
-    for stranger in 0..5 {
+    let scene = Scene::at_rate(json!({ "enabled": true }), 2).await;
+    for stranger in 0..2 {
         assert_eq!(scene.send(scene.body(&format!("stranger-{stranger}"), "hello")).await.status, 403);
     }
     let other_key = scene.bench.post(&format!("/v1/apps/{}/keys", scene.app), json!({})).await;
@@ -179,9 +179,9 @@ async fn notification_rate_limit_covers_all_keys_of_an_app() {
     for key in [scene.key.as_str(), other_key] {
         let refused = scene.bench.ask(key, Method::POST, PATH, Some(scene.body("bob", "hello"))).await;
         let wait: u64 = refused.header("retry-after").parse().unwrap();
-        assert_eq!((refused.status.as_u16(), (1..=12).contains(&wait)), (429, true), "{refused:?}");
+        assert_eq!((refused.status.as_u16(), (1..=30).contains(&wait)), (429, true), "{refused:?}");
     }
     assert_eq!(scene.messages().await, 0);
-    scene.bench.run("update apps set requests_full_at = requests_full_at - interval '12 seconds'").await;
+    scene.bench.run("update apps set requests_full_at = requests_full_at - interval '30 seconds'").await;
     assert_eq!(scene.send(scene.body("bob", "hello")).await.status, 200);
 }

@@ -275,10 +275,10 @@ async fn two_searches_of_a_user_run_at_once_and_one_that_waits_too_long_is_429()
     let locks = bench.database.hold_locks("lock table search_entries in access exclusive mode").await;
     let mut answers = join_all((0..7).map(|_| bench.get(&path))).await;
     answers.sort_by_key(|answer| answer.status);
-    assert_eq!(
-        answers.iter().map(|answer| answer.status.as_u16()).collect::<Vec<_>>(),
-        [429, 503, 503, 503, 503, 503, 503]
-    );
+    // One, or three on a machine that is busy; if one ran at a time it would be four, and with three at a time none.
+    let refused = answers.iter().filter(|answer| answer.status == 429).count();
+    assert!((1..=3).contains(&refused), "{answers:?}");
+    assert!(answers[refused..].iter().all(|answer| answer.status == 503), "{answers:?}");
     assert_eq!(answers[0].beside.as_deref(), Some("too_many_searches"));
     assert!(answers[0].header("retry-after").parse::<u64>().is_ok_and(|seconds| seconds > 0));
     drop(locks);

@@ -28,7 +28,11 @@ async fn hang_ups_on_a_silent_database_leave_no_session_behind() {
     assert_eq!(write(&bench).await, 200);
     let held = bench.database.hold_locks("lock table memories in access exclusive mode").await;
     let mut clients = JoinSet::new();
-    (0..CONNECTIONS).for_each(|_| drop(clients.spawn(write(&bench))));
+    // The server itself ends what waits for a lock: then once more, until all wait at the same moment.
+    for _ in 0..CONNECTIONS {
+        let bench = Arc::clone(&bench);
+        clients.spawn(async move { while write(&bench).await != 200 {} });
+    }
     bench.database.until_as_many_wait(CONNECTIONS).await;
 
     wall.silence_what_is_open();

@@ -215,10 +215,10 @@ fn sqlstate(source: &sqlx::Error) -> String {
     code.map(|code| format!(", SQLSTATE {code}")).unwrap_or_default()
 }
 
-/// Whether a lock was waited for as long as it may be.
+/// Whether a lock was waited for as long as it may be, or was waited for by one who held another that was waited for.
 pub(crate) fn is_of_a_lock(error: &sqlx::Error) -> bool {
     let code = behind_the_migrator(error).as_database_error().and_then(DatabaseError::code);
-    code.is_some_and(|code| code == "55P03")
+    code.is_some_and(|code| code == "55P03" || code == "40P01")
 }
 
 fn is_passing(error: &sqlx::Error) -> bool {

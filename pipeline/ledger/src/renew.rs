@@ -92,9 +92,8 @@ impl Ledger {
         self.take_back_crash(token, &mut stored, now);
         if stored != read {
             row::store(&mut transaction, &[&stored], now, &self.policy).await?;
-            transaction.commit().await?;
         }
-        Ok(())
+        Ok(transaction.commit().await?)
     }
 
     /// Renews one lease in `stored`. A holder that comes too late has lost it, and proves with its word that it lives.

@@ -140,6 +140,14 @@ impl Store {
         self.list_installed(user, None).await
     }
 
+    /// Their ids and names alone: what calling them needs may be megabytes.
+    pub async fn installed_app_names(&self, user: &UserId) -> Result<Vec<(String, String)>, Error> {
+        Ok(sqlx::query_as(include_str!("../sql/apps/installed_names.sql"))
+            .bind(user.as_str())
+            .fetch_all(self.db.pool())
+            .await?)
+    }
+
     /// One of them.
     pub async fn installed_app(&self, user: &UserId, id: &str) -> Result<Option<InstalledApp>, Error> {
         Ok(self.list_installed(user, Some(id)).await?.pop())

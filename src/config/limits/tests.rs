@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
 use clap::Parser;
+use records::Source;
 
 use super::*;
 
@@ -25,6 +26,12 @@ fn wrong(flag: &str, value: &str) -> Vec<String> {
 #[test]
 fn default_settings_are_valid() {
     assert_eq!(set(&[]).problems(), Vec::<String>::new());
+}
+
+#[test]
+fn vendor_names_may_be_listed_with_blanks() {
+    assert_eq!(set(&["--vendor-sources=pendant, clip,"]).vendors(), ["pendant", "clip"]);
+    assert_eq!(set(&[]).vendors(), Source::VENDORS);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use axum::http::{StatusCode, header};
 use ledger::OperatorAction;
 use operations::Operations;
 
-use super::world::{SAID, Who, World};
+use super::world::{Answer, SAID, Who, World};
 
 #[tokio::test]
 async fn scripts_have_content_hashed_names_and_are_cached() {
@@ -52,12 +52,24 @@ async fn live_update_sends_the_changed_part_only() {
         assert!(part.text.contains(words) && !part.text.contains("<html"), "{path}: {}", part.text);
         assert!(!part.text.contains("…</a>") && !part.text.contains(SAID), "{path}: {}", part.text);
         assert!(!part.text.contains("<i>olga") && !part.text.contains("<script"), "{path}: {}", part.text);
-        let digest = part.headers[header::ETAG].to_str().unwrap();
-        let again = world.part(&path, Some(digest), ron).await;
+        // What was a second ago when it was read may be two by now, where the machine is slow: then the newest is asked about.
+        let mut shown = part;
+        let mut again = world.part(&path, Some(digest(&shown)), ron).await;
+        for _ in 0..10 {
+            if again.status == StatusCode::NOT_MODIFIED {
+                break;
+            }
+            shown = again;
+            again = world.part(&path, Some(digest(&shown)), ron).await;
+        }
         assert_eq!((again.status, again.text.as_str()), (StatusCode::NOT_MODIFIED, ""), "{path}");
     }
     let part = world.part("/console", None, Who { cookie: &olga, ..Who::default() }).await;
     assert!(part.text.contains("Resume…"), "an operator sees what they may do: {}", part.text);
+}
+
+fn digest(part: &Answer) -> &str {
+    part.headers[header::ETAG].to_str().unwrap()
 }
 
 #[tokio::test]

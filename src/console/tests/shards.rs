@@ -58,9 +58,9 @@ async fn shards_carry_out_an_order_for_selected_jobs_side_by_side() {
     let jobs = [dead(&world, 0, "a").await, dead(&world, 1, "a").await];
     // No job can be changed until orders wait for both.
     let lock = "lock table listen_0000.finalization_jobs, listen_0001.finalization_jobs in share mode";
-    let (held, watcher) = (world.database.hold_locks(lock).await, world.database.watcher().await);
+    let held = world.database.hold_locks(lock).await;
     let both = async {
-        watcher.until_as_many_wait(2).await;
+        world.database.until_as_many_wait(2).await;
         drop(held);
     };
     let both_jobs = [&jobs[0], &jobs[1]];

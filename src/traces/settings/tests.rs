@@ -45,8 +45,9 @@ fn trace_headers_are_decoded_pairs() {
     let with = |headers| {
         set(&["--otel-exporter-otlp-endpoint", "http://c", "--otel-exporter-otlp-headers", headers])
     };
-    let headers = with("authorization=Basic%20YWE6+Yg==, x-team = listen ,").headers().unwrap();
+    let headers = with("authorization=Basic%20YWE6+Yg==, x-team = listen , x-key=a&b%26c").headers().unwrap();
     assert_eq!(headers["authorization"], "Basic YWE6+Yg==");
+    assert_eq!(headers["x-key"], "a&b&c", "it was cut there");
     assert_eq!(headers["x-team"], "listen");
     assert_eq!(with("no pair").problems().len(), 1);
     assert_eq!(with("a=%0d%0a").problems().len(), 1);

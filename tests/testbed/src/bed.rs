@@ -19,6 +19,8 @@ pub(crate) struct Bed {
     server: Server,
     /// For creating and dropping databases; connected to `postgres`.
     pub(crate) admin: PgPool,
+    /// For looking at other sessions; connected from the beginning: what a test looks for may last for two seconds.
+    pub(crate) watcher: PgPool,
     /// Says that the databases of this process are in use; see [`leftovers`].
     _claim: PgConnection,
     /// The number in the names of this process's databases.
@@ -59,11 +61,14 @@ impl Bed {
         let mut claim = options.connect().await.expect("the tests' PostgreSQL takes no connection");
         let process = leftovers::claim(&mut claim).await;
         leftovers::drop_all(&mut claim, process).await;
-        // Few: nextest has a process for each test, and the server 600 connections.
-        let admin = PgPoolOptions::new().max_connections(2).idle_timeout(Duration::from_secs(2));
+        // Few: nextest has a process for each test, and the server 600 connections. Many tests may be waiting for them at once.
+        let few = PgPoolOptions::new().max_connections(2).acquire_timeout(Duration::from_secs(120));
+        let admin = few.clone().idle_timeout(Duration::from_secs(2));
+        let watcher = few.idle_timeout(None).test_before_acquire(false).connect_with(options.clone()).await;
         Self {
             server,
             admin: admin.connect_lazy_with(options),
+            watcher: watcher.expect("the tests' PostgreSQL takes no connection"),
             _claim: claim,
             process,
             made: AtomicU32::new(0),

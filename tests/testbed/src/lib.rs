@@ -30,6 +30,7 @@ use std::{future::Future, time::Duration};
 
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool};
+use tokio::task::JoinSet;
 
 pub use app_server::{AppServer, Received, tool};
 use bed::Bed;
@@ -152,9 +153,8 @@ impl TestDatabase {
     /// As [`TestDatabase::hold_locks`] and [`TestDatabase::until_somebody_waits`].
     pub async fn overtaken_by<T>(&self, sql: &str, verb: impl Future<Output = T>) -> T {
         let mut faster = self.hold_locks(sql).await;
-        let watcher = self.watcher().await;
         let overtaking = async {
-            watcher.until_as_many_wait(1).await;
+            self.until_somebody_waits().await;
             sqlx::raw_sql("commit").execute(&mut faster).await.expect("the test database commits");
         };
         tokio::join!(verb, overtaking).0
@@ -173,15 +173,20 @@ impl TestDatabase {
     /// # Panics
     /// When they do not for half a minute.
     pub async fn until_as_many_wait(&self, many: u32) {
-        self.watcher().await.until_as_many_wait(many).await;
-    }
-
-    /// A connected session that sees which others wait for locks: what is begun now loses nothing of the two seconds that an operation waits.
-    ///
-    /// # Panics
-    /// Where the server refuses the connection.
-    pub async fn watcher(&self) -> Watcher {
-        Watcher(self.pool(1).await)
+        const ARE_WAITING: &str = "select count(*) >= $1 from pg_stat_activity \
+            where datname = $2 and wait_event_type = 'Lock'";
+        let (bed, name) = (self.bed, self.name.clone());
+        // On the bed's own runtime, as it uses its connections; it ends when nobody waits for it any more.
+        let mut watching = JoinSet::new();
+        let watch = async move {
+            let are_waiting = || {
+                let are_waiting = sqlx::query_scalar(ARE_WAITING).bind(i64::from(many)).bind(name.clone());
+                are_waiting.fetch_one(&bed.watcher)
+            };
+            until(are_waiting, "too few wait for a lock").await;
+        };
+        watching.spawn_on(watch, bed::runtime().handle());
+        watching.join_next().await.expect("it was begun").expect("too few wait for a lock");
     }
 
     /// Until the server has ended the sessions of that application: their locks are free, their counts are written.
@@ -194,22 +199,6 @@ impl TestDatabase {
         let pool = self.pool(1).await;
         let nobody_is = || sqlx::query_scalar(NOBODY_IS).bind(application).fetch_one(&pool);
         until(nobody_is, "somebody is still there").await;
-    }
-}
-
-/// Sees who waits for locks ([`TestDatabase::watcher`]).
-pub struct Watcher(PgPool);
-
-impl Watcher {
-    /// Until at least so many wait for a lock at the same moment.
-    ///
-    /// # Panics
-    /// When they do not for half a minute.
-    pub async fn until_as_many_wait(&self, many: u32) {
-        const ARE_WAITING: &str = "select count(*) >= $1 from pg_stat_activity \
-            where datname = current_database() and wait_event_type = 'Lock'";
-        let are_waiting = || sqlx::query_scalar(ARE_WAITING).bind(i64::from(many)).fetch_one(&self.0);
-        until(are_waiting, "too few wait for a lock").await;
     }
 }
 

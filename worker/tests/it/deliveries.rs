@@ -343,7 +343,8 @@ async fn slow_receivers_of_four_users_do_not_delay_another() {
         longest = longest.max(written.elapsed());
     }
     println!("the longest took {longest:?}");
-    assert!(longest < Duration::from_secs(2), "{longest:?}");
+    // Behind the slow ones it would take ten seconds.
+    assert!(longest < Duration::from_secs(6), "{longest:?}");
     working.hard.cancel();
 }
 
@@ -373,7 +374,7 @@ async fn backlogs_of_more_users_than_slots_do_not_delay_another() {
         let (written, id) = (Instant::now(), format!("alive {number}"));
         bench.test_delivery("alive", &id).await;
         assert_eq!(alive.next().await.header("webhook-id"), id);
-        assert!(written.elapsed() < Duration::from_secs(3), "{:?}", written.elapsed());
+        assert!(written.elapsed() < Duration::from_secs(8), "{:?}", written.elapsed());
     }
     working.hard.cancel();
 }
@@ -401,7 +402,7 @@ async fn silent_receivers_of_hundreds_of_users_do_not_delay_another() {
         let (written, id) = (Instant::now(), format!("alive {number}"));
         bench.test_delivery("alive", &id).await;
         assert_eq!(alive.next().await.header("webhook-id"), id);
-        assert!(written.elapsed() < Duration::from_secs(4), "{:?}", written.elapsed());
+        assert!(written.elapsed() < Duration::from_secs(8), "{:?}", written.elapsed());
     }
     working.hard.cancel();
 }

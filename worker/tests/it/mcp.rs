@@ -64,12 +64,15 @@ async fn mcp_misbehaving_server_lists_nothing_in_bounded_time() {
         ("html", Err(McpFailure::Malformed)),
         ("endless", Err(McpFailure::Malformed)),
         ("huge", heard(Heard::TooLong)),
+        ("long", heard(Heard::TooLong)),
         ("stranger", heard(status(401))),
         ("refuses", Err(McpFailure::Refused("Wrong token […]".to_owned()))),
     ] {
         assert_eq!(listed(&server, how, &local).await, expected, "{how}");
     }
     assert_eq!(listed(&server, "many", &local).await.unwrap().len(), 65, "one more than an app may have");
+    let wide = listed(&server, "wide", &local).await.unwrap();
+    assert!(wide.len() == 4 && wide.iter().all(|tool| tool.get("outputSchema").is_none()), "{wide:?}");
     server.take_received();
     assert_eq!(listed(&server, "json", &caller(&[])).await, heard(Heard::Refused));
     assert!(server.take_received().is_empty(), "an inner address is not called");

@@ -275,9 +275,8 @@ async fn soft_stop_releases_jobs_claimed_afterwards() {
     let (_, id) = bench.admit("c1").await;
     // A claim may read, and store nothing.
     let mut holder = bench.database.hold_locks("lock table finalization_jobs in share mode").await;
-    let watcher = bench.database.watcher().await;
     let working = bench.work(&Script::held());
-    watcher.until_as_many_wait(1).await;
+    bench.database.until_somebody_waits().await;
     working.soft.cancel();
     sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
     assert_eq!(working.stop().await, [], "no run begins");

@@ -21,6 +21,7 @@ const STATES = {
   engineless: ["No engine", "No speech engine", `This service is not set up to recognize speech. You can type your sentences.${BROWSER_LISTENS}`],
   failing: ["Engine trouble", "The speech engine does not answer", "It is tried again by itself. What you say meanwhile is kept for a minute."],
   thinking: ["Thinking", "Making sense of it", "The title, the overview and the tasks are being made."],
+  gone: ["Deleted", "The conversation is gone", "It was deleted while it was being processed."],
   done: ["Done", "All done", "Here is what was understood."],
   lost: ["No connection", "The connection was lost", "It is tried again by itself, and your conversation goes on where it was."],
   moved: ["Elsewhere", "It goes on elsewhere", "Another window took this conversation over."],
@@ -50,6 +51,7 @@ const BUTTONS = {
   lost: [["Try now", () => conversation.connect()], ["Stop", stop]],
   moved: [["Take it back", () => begin(mode)], ["Stop", stop]],
   broken: [["Type instead", () => begin("type")], ["Stop", stop]],
+  gone: [["Start another", another]],
   done: [["Start another", another]],
 };
 
@@ -248,18 +250,31 @@ async function think(id) {
   while (state === "thinking") {
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     const answer = state === "thinking" && (await ask(`/v1/dev/user/conversations/${id}`).catch(() => null));
+    if (state !== "thinking") return;
+    if (answer?.status === 401) return happened.refused(true);
+    if (answer?.status === 404) return gone();
     if (!answer?.ok) continue;
     const memory = await answer.json();
     if (memory.status === "completed" || memory.status === "failed") done(memory);
   }
 }
 
-function done(memory) {
-  if (state === "done") return;
+/** There is nothing more to come of it. */
+function end() {
   conversation?.close();
   conversation = null;
   sessionStorage.removeItem("thinking");
   sessionStorage.removeItem("conversation");
+}
+
+function gone() {
+  end();
+  show("gone");
+}
+
+function done(memory) {
+  if (state === "done") return;
+  end();
   const { title, overview, emoji, category, action_items: tasks, events } = memory.structured;
   const failed = memory.status === "failed";
   at("kind").textContent = memory.discarded || failed ? "" : `${emoji} ${category}`;

@@ -14,7 +14,7 @@ use tokio_tungstenite::{
 use crate::bench::{Bench, quick};
 
 /// How long a frame may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A service that listens on an address of its own.
 pub(super) struct Setup {
@@ -78,7 +78,7 @@ impl Setup {
 
     /// Waits until a query counts so many.
     pub(super) async fn until(&self, many: i64, sql: &'static str) {
-        for _ in 0..500 {
+        for _ in 0..3_000 {
             if self.count(sql).await >= many {
                 return;
             }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::client::Setup;
 
 async fn until_none_is_left(setup: &Setup, sql: &'static str) {
-    for _ in 0..500 {
+    for _ in 0..3_000 {
         if setup.count(sql).await == 0 {
             return;
         }

@@ -55,7 +55,10 @@ impl Ledger {
             .into_iter()
             .partition(|granted| locks == Locks::Wait || conversations.contains(&granted.completion.about()));
         outcomes.extend(locked.into_iter().map(|granted| (granted.index, Batched::Locked)));
-        if !granted.is_empty() {
+        if granted.is_empty() {
+            // Ended explicitly, and not by the driver: claims and renewals skip locked jobs, however short the lock.
+            transaction.rollback().await?;
+        } else {
             let rows: Vec<&StoredJob> = granted.iter().map(|granted| &granted.after).collect();
             let stored = row::store(&mut transaction, &rows, now, &self.policy).await?;
             if stored.len() < rows.len() {

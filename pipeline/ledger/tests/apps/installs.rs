@@ -20,7 +20,13 @@ async fn app_switched_off_private_or_deleted_is_uninstalled() {
     let world = World::new().await;
     world.app().await;
     let ledger = &world.ledger;
-    let installed = || async { ledger.store().installed_apps(&world.bob).await.unwrap().len() };
+    let installed = || async {
+        let apps = ledger.store().installed_apps(&world.bob).await.unwrap();
+        let names = ledger.store().installed_app_names(&world.bob).await.unwrap();
+        let of_apps: Vec<_> = apps.into_iter().map(|app| (app.id, app.name)).collect();
+        assert_eq!(names, of_apps, "the same apps");
+        names.len()
+    };
     let hooks = "select count(*) from webhook_endpoints where user_id = 'bob'";
     assert_eq!((installed().await, world.count(hooks).await), (1, 1));
 
@@ -116,7 +122,9 @@ async fn run_input_includes_prompts_of_the_users_installed_apps() {
     let worker = WorkerId("w".to_owned());
     let request =
         ClaimRequest { queue: Queue::Creation, worker, slots: 9, share: 9, most: 9, running: HashMap::new() };
-    for claimed in world.ledger.claim(&request).await.unwrap().claims {
+    let claims = world.ledger.claim(&request).await.unwrap().claims;
+    assert_eq!(claims.len(), 2);
+    for claimed in claims {
         let input = world.ledger.run_input(&claimed).await.unwrap().unwrap();
         let expected = match claimed.user_id == world.bob {
             true => vec![(APP.to_owned(), "What was funny?".to_owned())],

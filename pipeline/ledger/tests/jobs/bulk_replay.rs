@@ -1,7 +1,7 @@
 //! Bulk replay: each item is replayed once, whichever process works on it or dies.
 
 use chrono::Duration;
-use job::{FailureCode, JobId, Outcome, Queue, State};
+use job::{FailureCode, JobId, Outcome, Queue, State, Timestamp};
 use ledger::{Operation, Results};
 use operations::{JobFilter, Operations, ReplayChange, ReplayOrder, ReplayView, Stepped};
 use testbed::at_once;
@@ -152,9 +152,14 @@ async fn bulk_replay_that_waits_is_due_half_a_second_later() {
     let due = async || world.operations().due_replay("").await.unwrap();
     assert_eq!(step(&world).await, Stepped::Replayed);
     assert_eq!(due().await, Some(OPERATION.to_string()), "there may be another item");
+    let before = world.ledger.db().now().await.unwrap();
     assert_eq!(step(&world).await, Stepped::Waits);
+    let until: Timestamp = world.value("select lease_until from replay_operations").await;
+    assert!(until >= before + Duration::milliseconds(500), "{until}, asked at {before}");
+    // An hour later by its row, and not by the clock: half a second is soon over.
+    world.run("update replay_operations set lease_until = lease_until + interval '1 hour'").await;
     assert_eq!(due().await, None);
-    world.run("update replay_operations set lease_until = lease_until - interval '500 milliseconds'").await;
+    world.run("update replay_operations set lease_until = lease_until - interval '1 hour 500 milliseconds'").await;
     assert_eq!(due().await, Some(OPERATION.to_string()));
 }
 
@@ -194,6 +199,25 @@ async fn assert_first_is_refused_and_second_replayed(breaking: &'static str) {
     assert_eq!(world.count("select count(*) from replay_items where result = 'error'").await, 1);
 }
 
+/// The second try took its own lock, which the driver had not given back yet, for another process's.
+#[tokio::test]
+async fn bulk_replay_step_replays_a_job_that_changed_while_it_was_decided() {
+    let world = World::new().await;
+    dead_letters(&world, 1).await;
+    started(&world, &order(60_000, 10)).await;
+    // The first update finds another version.
+    world
+        .run(
+            "create sequence updates; \
+             create function lose() returns trigger language plpgsql as \
+                 $$begin if nextval('updates') = 1 then return null; end if; return new; end$$; \
+             create trigger lose before update on finalization_jobs for each row execute function lose()",
+        )
+        .await;
+    assert_eq!(step(&world).await, Stepped::Replayed);
+    assert_eq!(world.count("select last_value from updates").await, 2);
+}
+
 #[tokio::test]
 async fn bulk_replay_skips_an_unreadable_job() {
     assert_first_is_refused_and_second_replayed(
@@ -212,6 +236,19 @@ async fn bulk_replay_skips_a_job_whose_update_fails() {
          create trigger refuse before update on finalization_jobs for each row execute function refuse()",
     )
     .await;
+}
+
+/// An operation over thousands of jobs was done in a moment, with all of them refused.
+#[tokio::test]
+async fn bulk_replay_refuses_no_item_of_what_would_fail_for_each() {
+    let world = World::new().await;
+    dead_letters(&world, 1).await;
+    started(&world, &order(60_000, 10)).await;
+    world.run("alter table operator_actions rename to actions_of_another_version").await;
+    let failed = world.operations().step_replay(&OPERATION.to_string(), "p").await;
+    world.run("alter table actions_of_another_version rename to operator_actions").await;
+    assert!(failed.is_err_and(|error| !error.is_of_one_row()));
+    assert_eq!(step(&world).await, Stepped::Replayed);
 }
 
 #[tokio::test]

@@ -131,7 +131,7 @@ async fn job_page_counts_live_processes_without_the_silent_lease_holder() {
     report(&world, &process("host:1", 1)).await;
     world.ledger.claim_delivery(&job, generation, &worker("host:1/creation")).await.unwrap();
     assert_eq!(counted().await, (2, 3));
-    world.run("update service_processes set seen_at = now() - interval '15 seconds'").await;
+    world.run("update service_processes set seen_at = now() - interval '12 seconds'").await;
     assert_eq!(counted().await, (1, 2), "the lease holder was silent for too long to count");
     let around = around(&world, &job).await;
     assert!(around.holder_seen_at.is_some() && !around.holder_stopping);

@@ -105,10 +105,12 @@ async fn changes_are_refused_after_the_turn_was_lost() {
 #[tokio::test]
 async fn no_turn_begins_in_a_thread_while_a_change_is_uncommitted() {
     let (world, turn) = with_turn().await;
-    world.run("update chat_turns set running_until = clock_timestamp() + interval '500 milliseconds'").await;
+    // A session is open already when the lease of two seconds begins.
+    world.ledger.db().now().await.unwrap();
+    world.run("update chat_turns set running_until = clock_timestamp() + interval '2 seconds'").await;
     let (change, _) = world.ledger.db().in_turn(turn).begin().await.unwrap();
     // Other sessions see the lease run out.
-    world.run("select pg_sleep(0.6)").await;
+    world.run("select pg_sleep(2.1)").await;
     let next = NewTurn {
         question_id: "0199c0de-0000-7000-8000-00000000000c".to_owned(),
         reply_id: "0199c0de-0000-7000-8000-00000000000d".to_owned(),

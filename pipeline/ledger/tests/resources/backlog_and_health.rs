@@ -42,7 +42,7 @@ async fn backlog_counts_leases_parked_jobs_and_unsettled_dead_letters() {
                  lease_expires_at, lease_ready_at, first_blocked_at, reconcile_after_at, dead_code, finished_at, settled_at) \
              values \
              ('ann', 'l1', 'c1', 1, 'finalize', 'finalization', 'leased', false, false, now() - interval '900 s', now(), \
-                 now(), 'one', now() - interval '50 s', now() + interval '9 s', now(), null, now(), null, null, null), \
+                 now(), 'one', now() - interval '50 s', now() + interval '9 min', now(), null, now(), null, null, null), \
              ('ann', 'l2', 'c2', 1, 'finalize', 'finalization', 'leased', false, false, now(), now(), now(), \
                  'one', now() - interval '90 s', now() - interval '9 s', now(), null, now(), null, null, null), \
              ('ann', 'p1', 'c3', 1, 'finalize', 'finalization', 'blocked_byok', true, false, now() - interval '300 s', \

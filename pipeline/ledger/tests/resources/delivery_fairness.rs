@@ -36,7 +36,10 @@ async fn backlog_of_one_endpoint_does_not_delay_others() {
         "both are at their cap"
     );
     let wait = world.ledger.outbox().next_delivery_in().await.unwrap().unwrap();
-    assert!(wait >= Duration::from_millis(100), "rows that wait for their endpoint are not polled for");
+    assert!(
+        wait >= Duration::from_millis(100),
+        "rows that wait for their endpoint are not looked for without a pause"
+    );
     assert!(
         world
             .ledger

@@ -65,6 +65,7 @@ async fn deliveries_of_a_disabled_endpoint_wait_until_it_is_enabled() {
     );
     let waiting =
         world.ledger.outbox().deliveries(&world.ann, "w", &outbox::DeliveryPage::first(9)).await.unwrap();
+    assert_eq!(waiting.len(), 2);
     assert!(waiting.iter().all(|delivery| delivery.status == "pending" && delivery.next_at.is_none()));
 
     world.run("update webhook_endpoints set failing_since = now(), consecutive_failures = 7").await;

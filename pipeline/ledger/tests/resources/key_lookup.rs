@@ -89,10 +89,9 @@ async fn key_use_recorded_by_another_process_is_not_recorded_again() {
 async fn key_lookup_does_not_wait_for_a_locked_key() {
     let world = with_keys().await;
     let mut holder = world.database.hold_locks("select from developer_keys for update").await;
-    let watcher = world.database.watcher().await;
     tokio::select! {
         found = owner(&world, 1) => assert_owner(found, &world.ann, "k", 1),
-        () = watcher.until_as_many_wait(1) => panic!("it waits"),
+        () = world.database.until_somebody_waits() => panic!("it waits"),
     }
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
 }

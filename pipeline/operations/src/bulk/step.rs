@@ -66,8 +66,8 @@ impl Operations {
     /// with `error`, and blocks no other. `executor` is shown to operators.
     ///
     /// # Errors
-    /// When the database does not answer: the same step is asked for again. When a row cannot be changed
-    /// ([`Error::is_of_one_row`]): the operation is due again in ten seconds.
+    /// When the database does not answer, or refuses what it would refuse for any item: the same step is asked for again. When a row
+    /// cannot be changed ([`Error::is_of_one_row`]): the operation is due again in ten seconds.
     pub async fn step_replay(&self, operation: &str, executor: &str) -> Result<Stepped, Error> {
         let stepped = retry_conflicts!("replaying an item", self.try_step(operation, executor)).await;
         if stepped.as_ref().is_err_and(Error::is_of_one_row) {
@@ -112,11 +112,17 @@ impl Operations {
                         savepoint.commit().await?;
                         replayed
                     }
-                    Err(Abort::Failed(Error::Refused { .. } | Error::ImpossibleRow { .. })) => {
+                    // What is not of this item would refuse all those behind it, too.
+                    Err(Abort::Failed(error)) if error.is_of_one_row() && !error.is_passing() => {
                         savepoint.rollback().await?;
                         Err("error")
                     }
-                    Err(other) => return Err(other),
+                    Err(other) => {
+                        drop(savepoint);
+                        // Ended here and not left to the driver: the next try would take its own lock for another process's.
+                        let _ended = transaction.rollback().await;
+                        return Err(other);
+                    }
                 };
                 // A second's worth of items may be made up for after a wait.
                 let on_time = operation.next_at.max(now - TimeDelta::seconds(1)) + operation.pace();

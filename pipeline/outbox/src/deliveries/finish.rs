@@ -57,7 +57,7 @@ impl Outbox {
         let ending = decide(outcome, claimed.try_number, &policy.schedule, now);
         if !write(&mut transaction, claimed, &ending, now).await? {
             // Whether it was written before, under the same claim: a sender without an answer repeats it.
-            return Ok(sqlx::query_scalar(include_str!("../../sql/deliveries/is_finished.sql"))
+            let is_finished = sqlx::query_scalar(include_str!("../../sql/deliveries/is_finished.sql"))
                 .bind(user)
                 .bind(endpoint_id)
                 .bind(&claimed.delivery_id)
@@ -65,7 +65,10 @@ impl Outbox {
                 .bind(ending.status)
                 .bind(ending.last_error)
                 .fetch_one(&mut *transaction)
-                .await?);
+                .await?;
+            // Ended explicitly, and not by the driver: a claim skips locked endpoints, however short the lock.
+            transaction.rollback().await?;
+            return Ok(is_finished);
         }
         // A failure at a URL that was replaced says nothing about the new one.
         let try_says = match outcome.health() {

@@ -54,7 +54,8 @@ async fn job_is_found_without_the_letters_before_its_digits() {
 async fn user_commands_need_the_exact_id_not_a_prefix() {
     let world = World::new().await;
     printed(&world.url, &["users", "create", "--id", "annabella"]);
-    let file = std::env::temp_dir().join(format!("listen-export-none-{}.jsonl", std::process::id()));
+    let folder = testbed::empty_directory("export-none");
+    let file = folder.join("anna.jsonl");
     let name = file.display().to_string();
     let because = ["--reason", "a mistake"];
     for words in [
@@ -76,6 +77,7 @@ async fn user_commands_need_the_exact_id_not_a_prefix() {
         assert_eq!(ended.status.code(), Some(3), "{words:?}: {}", String::from_utf8_lossy(&ended.stderr));
     }
     assert!(!file.exists(), "what was not exported leaves no file");
+    std::fs::remove_dir_all(&folder).expect("it can be removed");
     assert_eq!(world.count("select count(*) from operator_actions").await, 0);
     assert_eq!(world.count("select count(*) from developer_keys where user_id = 'annabella'").await, 0);
     assert_eq!(command(&world.url, &["keys", "list", "--user", "anna"]).status.code(), Some(0), "it shows");
@@ -171,7 +173,8 @@ async fn refused_app_address_names_the_setting_that_allows_it() {
 #[tokio::test]
 async fn export_file_is_private_and_overwrites_nothing() {
     let world = World::new().await;
-    let file = std::env::temp_dir().join(format!("listen-export-{}.jsonl", std::process::id()));
+    let folder = testbed::empty_directory("export");
+    let file = folder.join("u1.jsonl");
     let name = file.display().to_string();
     let words = ["users", "export", "u1", "--output", &name, "--reason", "asked for"];
 
@@ -198,15 +201,14 @@ async fn export_file_is_private_and_overwrites_nothing() {
     world.run("alter table away rename to memories").await;
     let repeated = document(&world, &[&words[..], &["--json"]].concat());
     assert!(repeated["rows"].as_u64() > Some(0), "{repeated}");
-    std::fs::remove_file(file).expect("it can be removed");
+    std::fs::remove_dir_all(&folder).expect("it can be removed");
 }
 
 /// Nothing cleans up behind SIGKILL: half a file would be taken for a whole one.
 #[tokio::test]
 async fn killed_export_leaves_no_file() {
     let world = World::new().await;
-    let folder = std::env::temp_dir().join(format!("listen-export-killed-{}", std::process::id()));
-    std::fs::create_dir(&folder).expect("it is new");
+    let folder = testbed::empty_directory("export-killed");
     let file = folder.join("u1.jsonl");
     let name = file.display().to_string();
     let words = ["users", "export", "u1", "--output", &name, "--reason", "asked for", "--operator", "olga"];
@@ -233,8 +235,7 @@ async fn killed_export_leaves_no_file() {
 async fn interrupted_export_leaves_no_part_of_it() {
     for (signal, code) in [(Signal::INT, 130), (Signal::HUP, 129)] {
         let world = World::new().await;
-        let folder = std::env::temp_dir().join(format!("listen-export-interrupted-{}", std::process::id()));
-        std::fs::create_dir(&folder).expect("it is new");
+        let folder = testbed::empty_directory("export-interrupted");
         let name = folder.join("u1.jsonl").display().to_string();
         let words =
             ["users", "export", "u1", "--output", &name, "--reason", "asked for", "--operator", "olga"];
@@ -254,16 +255,24 @@ async fn interrupted_export_leaves_no_part_of_it() {
     }
 }
 
+/// Whoever reads memories waits for the advisory lock 1, for longer than for another lock.
+const STOPPING: &str = "insert into memories (user_id, memory_id, content, category, created_at, updated_at) \
+         values ('u1', 'm', 'Likes tea', 'other', now(), now()); \
+     alter table memories rename to kept; \
+     create function stop() returns boolean language plpgsql as $$ begin \
+         perform set_config('lock_timeout', '0', true); perform pg_advisory_xact_lock_shared(1); return true; end $$; \
+     create view memories as select kept.* from kept, stop()";
+
 /// Two operators at once: the second one's beginning would stand under the name of what the first one says is whole.
 #[tokio::test]
 async fn export_into_a_file_that_another_one_writes_is_refused() {
     let world = World::new().await;
-    let folder = std::env::temp_dir().join(format!("listen-export-twice-{}", std::process::id()));
-    std::fs::create_dir(&folder).expect("it is new");
+    let folder = testbed::empty_directory("export-twice");
     let file = folder.join("u1.jsonl");
     let name = file.display().to_string();
     let words = ["users", "export", "u1", "--output", &name, "--reason", "asked for", "--operator", "olga"];
-    let locks = world.hold_locks("lock table memories").await;
+    world.run(STOPPING).await;
+    let locks = world.hold_locks("select pg_advisory_xact_lock(1)").await;
     let mut first =
         Command::new(binary::path()).args(words).env("DATABASE_URL", &world.url).spawn().expect("it starts");
     world.until_a_session_waits().await;
@@ -297,7 +306,8 @@ async fn export_of_many_pictures_takes_little_memory() {
              select 'u1', 'c', n::text, repeat('A', 2000000) from generate_series(1, 100) n",
         )
         .await;
-    let file = std::env::temp_dir().join(format!("listen-export-large-{}.jsonl", std::process::id()));
+    let folder = testbed::empty_directory("export-large");
+    let file = folder.join("u1.jsonl");
     let name = file.display().to_string();
     let words = ["users", "export", "u1", "--output", &name, "--reason", "asked for", "--operator", "olga"];
     let mut export =
@@ -316,6 +326,6 @@ async fn export_of_many_pictures_takes_little_memory() {
 
     assert!(ended.success(), "{ended}");
     assert!(std::fs::metadata(&file).expect("the file is there").len() > 200_000_000);
-    std::fs::remove_file(file).expect("it can be removed");
+    std::fs::remove_dir_all(folder).expect("it can be removed");
     assert!((1..150_000).contains(&peak), "{peak} kB");
 }

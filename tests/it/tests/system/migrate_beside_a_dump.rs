@@ -1,4 +1,4 @@
-//! `listen migrate` while a dump holds the tables, or an autovacuum: it waits, and no request waits behind it.
+//! `listen migrate` while a dump holds the tables, an autovacuum or a request: it waits, and no request waits behind it.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -46,6 +46,22 @@ async fn migration_that_waits_for_a_dump_does_not_hold_up_requests() {
 const LONG_WAITS: &str = "select count(*) from pg_locks where not granted and clock_timestamp() - waitstart > interval '1 second' \
      and database = (select oid from pg_database where datname = current_database())";
 
+/// How many have waited for longer than they usually do, and may not have waited yet for as long as the server waits until it looks for
+/// deadlocks.
+const LONGER_WAITS: &str = "select count(*) from pg_locks where not granted and clock_timestamp() - waitstart > interval '0.4 seconds' \
+     and database = (select oid from pg_database where datname = current_database())";
+
+/// Until `waits` counts one.
+async fn until_one(database: &TestDatabase, waits: &'static str) {
+    let pool = database.pool(1).await;
+    let waited = async {
+        while sqlx::query_scalar::<_, i64>(waits).fetch_one(&pool).await.expect("it is a number") == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), waited).await.expect("it waits for longer now and then");
+}
+
 /// An autovacuum of a large table would keep it from a migration for hours.
 #[tokio::test]
 async fn migration_waits_long_enough_for_an_autovacuum_to_be_cancelled() {
@@ -53,16 +69,27 @@ async fn migration_waits_long_enough_for_an_autovacuum_to_be_cancelled() {
     database.run(BEFORE).await;
     let vacuum = database.hold_locks("lock table memories in share update exclusive mode").await;
     let mut migrate = migrate(&database);
-    let pool = database.pool(1).await;
-    let waited = async {
-        while sqlx::query_scalar::<_, i64>(LONG_WAITS).fetch_one(&pool).await.expect("it is a number") == 0 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(30), waited).await.expect("it waits for more than a second");
+    until_one(&database, LONG_WAITS).await;
 
     drop(vacuum);
 
+    let ended = migrate.wait().await.expect("its end can be waited for");
+    assert!(ended.success(), "{ended}");
+}
+
+/// The migration has one of its tables and waits for the other; the request has the other and waits for the one.
+#[tokio::test]
+async fn migration_that_the_server_ends_for_a_deadlock_is_tried_again() {
+    let database = TestDatabase::new().await;
+    database.run(BEFORE).await;
+    let mut request = database.hold_locks("lock table action_items in access share mode").await;
+    let mut migrate = migrate(&database);
+    until_one(&database, LONGER_WAITS).await;
+
+    let locked = sqlx::raw_sql("lock table memories in access share mode").execute(&mut request).await;
+
+    locked.expect("it is the migration that gives way");
+    drop(request);
     let ended = migrate.wait().await.expect("its end can be waited for");
     assert!(ended.success(), "{ended}");
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::binary;
 use crate::client::deferred;
-use crate::process::Process;
+use crate::process::{Process, STEADY};
 use crate::receiver::Receiver;
 use crate::world::{GARDEN, World};
 
@@ -78,14 +78,9 @@ async fn inline_mode_refuses_finalize_without_changes() {
 
 #[tokio::test]
 async fn two_processes_share_the_jobs() {
-    // Two runs at once, a second each: one process alone would need ten seconds. No process dies here, and a machine that
-    // stands still for the three seconds of a short lease must not look like it.
-    let settings = [
-        ("LISTEN_FINALIZATION_CONCURRENCY", "2"),
-        ("LISTEN_DEMO_PAUSE_AFTER", "describe=1"),
-        ("LISTEN_FINALIZATION_LEASE_SECONDS", "30"),
-        ("LISTEN_FINALIZATION_HEARTBEAT_SECONDS", "5"),
-    ];
+    // Two runs at once, a second each: one process alone would need ten seconds.
+    let slow = [("LISTEN_FINALIZATION_CONCURRENCY", "2"), ("LISTEN_DEMO_PAUSE_AFTER", "describe=1")];
+    let settings = [slow, STEADY].concat();
     let world = World::new().await;
     let receiver = Receiver::start().await;
     let (one, other) =

@@ -14,7 +14,11 @@ use tokio::sync::watch;
 use crate::binary;
 
 /// How long anything may take. A healthy machine needs a small part of it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Of processes that stay: a machine that stands still for the three seconds of a short lease must not look like a death.
+pub(crate) const STEADY: [(&str, &str); 2] =
+    [("LISTEN_FINALIZATION_LEASE_SECONDS", "30"), ("LISTEN_FINALIZATION_HEARTBEAT_SECONDS", "5")];
 
 /// A running `listen serve`.
 pub(crate) struct Process {

@@ -6,7 +6,7 @@ use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 use task_queue::{Claims, Emulator, INVOKER, Options, QUEUE};
 
-use crate::process::{PATIENCE, until};
+use crate::process::{PATIENCE, STEADY, until};
 
 /// Where jobs are delivered.
 const PATH: &str = "/v1/conversation-finalization-jobs/run";
@@ -37,7 +37,8 @@ impl Queue {
             ("LISTEN_RECONCILER_CRON", "* * * * * *".to_owned()),
             ("LISTEN_ADDR", addr.to_string()),
         ];
-        Self { emulator, settings }
+        let steady = STEADY.map(|(name, value)| (name, value.to_owned()));
+        Self { emulator, settings: [&settings[..], &steady].concat() }
     }
 
     /// Settings of the process to which is delivered, and `more`.

@@ -50,6 +50,23 @@ async fn settings_file_gives_every_command_its_database() {
     assert_eq!(ends(&["config"]), Some(0));
 }
 
+#[tokio::test]
+async fn settings_file_gives_every_command_the_key_of_secrets() {
+    let database = TestDatabase::new().await;
+    let key = format!("{}=", "A".repeat(43));
+    let file = File::new("key", &format!("database_url = '{}'\nsecrets_key = '{key}'\n", database.url()));
+    let said = |words: &[&str]| {
+        let output = run(&file.0, &[], words);
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    said(&["users", "create", "--id", "ada"]);
+    said(&["apps", "create", "--user", "ada", "Notes"]);
+    let shown: Value = serde_json::from_slice(&said(&["secrets", "show", "--json"])).expect("a document");
+    assert_eq!((&shown["stored"], &shown["by_newest_key"]), (&json!(1), &json!(1)), "{shown}");
+    said(&["secrets", "rotate"]);
+}
+
 #[test]
 fn settings_precedence_for_logs_is_flag_environment_file() {
     let file = File::new("order", "log = 'warn'\nlog_format = 'human'\n");
@@ -66,6 +83,17 @@ fn settings_precedence_for_logs_is_flag_environment_file() {
     assert_eq!(shown(&file, &variables, &[]), (json!("debug"), json!("json")));
     assert_eq!(shown(&file, &variables, &["--log", "error"]), (json!("error"), json!("json")));
     assert_eq!(shown(&file, &[], &["--log-format", "auto"]), (json!("warn"), json!("auto")));
+}
+
+#[test]
+fn setting_with_an_empty_variable_is_shown_as_not_set() {
+    let (empty, file) = (File::new("unset", ""), File::new("set", "addr = '127.0.0.1:4711'\n"));
+    for (file, address, source) in [(&empty, "127.0.0.1:8080", "default"), (&file, "127.0.0.1:4711", "file")]
+    {
+        let output = run(&file.0, &[("LISTEN_ADDR", "")], &["config", "--json"]);
+        let told: Value = serde_json::from_slice(&output.stdout).expect("the settings are a document");
+        assert_eq!((&told["settings"]["addr"], &told["sources"]["addr"]), (&json!(address), &json!(source)));
+    }
 }
 
 #[tokio::test]

@@ -147,7 +147,9 @@ async fn task_queue_redelivers_a_run_of_a_killed_process() {
     let world = World::new().await;
     let queue = Queue::start(Options { max_attempts: 2, ..Options::default() }).await;
     let front = Process::serve(&world.url, &queue.handing(&[FRONT])).await;
-    let held = [WORKER, ("LISTEN_DEMO_PAUSE_AFTER", "describe=60")];
+    let short =
+        [("LISTEN_FINALIZATION_LEASE_SECONDS", "3"), ("LISTEN_FINALIZATION_HEARTBEAT_SECONDS", "1")];
+    let held = [&[WORKER, ("LISTEN_DEMO_PAUSE_AFTER", "describe=60")][..], &short].concat();
     let mut worker = Process::serve(&world.url, &queue.taking(&held)).await;
     let client = world.client(&front);
     let id = client.admit(GARDEN).await;
@@ -170,7 +172,7 @@ async fn task_queue_shutdown_releases_the_run_and_answers() {
     let world = World::new().await;
     let queue = Queue::start(Options::default()).await;
     let front = Process::serve(&world.url, &queue.handing(&[FRONT])).await;
-    let held = [WORKER, ("LISTEN_DEMO_PAUSE_AFTER", "describe=2")];
+    let held = [WORKER, ("LISTEN_DEMO_PAUSE_AFTER", "describe=6")];
     let mut worker = Process::serve(&world.url, &queue.taking(&held)).await;
     let client = world.client(&front);
     let id = client.admit(GARDEN).await;
@@ -244,7 +246,7 @@ async fn task_queue_invoker_may_deliver_in_postgres_mode() {
     let world = World::new().await;
     let queue = Queue::start(Options::default()).await;
     let postgres = ("LISTEN_FINALIZATION_DISPATCH_MODE", "postgres");
-    let held = ("LISTEN_DEMO_PAUSE_AFTER", "describe=2");
+    let held = ("LISTEN_DEMO_PAUSE_AFTER", "describe=6");
     // No worker claims: the API alone runs what is delivered to it.
     let settings =
         queue.taking(&[postgres, held, ("LISTEN_ROLES", "api"), ("LISTEN_FINALIZATION_CONCURRENCY", "1")]);

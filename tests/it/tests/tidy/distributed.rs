@@ -185,7 +185,7 @@ pub(crate) fn in_files() -> Vec<Statement> {
 }
 
 /// Those, and what sources hold.
-fn statements() -> Vec<Statement> {
+pub(crate) fn statements() -> Vec<Statement> {
     let mut found = in_files();
     let with_sql = crates().into_iter().filter(|krate| WITH_SQL.contains(&krate.name.as_str()));
     for source in with_sql.flat_map(|krate| product_of(&krate)) {

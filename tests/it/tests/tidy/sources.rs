@@ -1,5 +1,6 @@
 //! What holds for every source file.
 
+use crate::distributed::{Statement, statements};
 use crate::tree::{WITH_SQL, all_sources, names, read};
 
 /// A file that has more to say than this is about two things.
@@ -42,35 +43,60 @@ fn no_thread_sleeps() {
 /// what stands before it or behind it. The clock of the statement stands still.
 #[test]
 fn sql_predicates_do_not_use_clock_timestamp() {
-    let moving = concat!("clock", "_timestamp()");
-    for krate in crate::tree::crates().iter().filter(|krate| WITH_SQL.contains(&krate.name.as_str())) {
-        for source in crate::tree::product_of(krate) {
-            for (at, _) in source.text.match_indices(moving) {
-                let line = source.text[..at].rfind('\n').map_or(0, |end| end + 1);
-                let before = source.text[line..at].trim_end_matches([' ', '(']);
-                let after = source.text[at + moving.len()..].trim_start();
-                // A plain `=` gives a column its value.
-                let compared =
-                    before.ends_with(['<', '>']) || before.ends_with("<=") || before.ends_with(">=");
-                assert!(!compared && !after.starts_with(['<', '>', '=']), "{}: …{before}", source.path);
-            }
-        }
+    for Statement { place, sql } in statements() {
+        assert!(!compares_the_moving_clock(&sql), "{place}: {sql}");
     }
+}
+
+fn compares_the_moving_clock(sql: &str) -> bool {
+    let moving = concat!("clock", "_timestamp()");
+    sql.match_indices(moving).any(|(at, _)| {
+        let before = sql[..at].trim_end_matches([' ', '(']);
+        let after = sql[at + moving.len()..].trim_start();
+        // A plain `=` gives a column its value.
+        let compared = ["<", ">", "<=", ">="].iter().any(|sign| before.ends_with(sign));
+        compared || after.starts_with(['<', '>', '='])
+    })
 }
 
 /// A choice with a limit that is joined with what it changes may be made anew for each of its rows, a next batch every
 /// time: a hundred become all. In a `with` that locks, and alone behind `=`, it is made once.
 #[test]
 fn sql_batches_lock_their_limited_selection_once() {
+    for Statement { place, sql } in statements() {
+        assert!(!joins_a_batch(&sql), "{place}: {sql}");
+    }
+}
+
+fn joins_a_batch(sql: &str) -> bool {
     let joined = ["from (select ", "using (select ", "in (select ", "join (select "];
-    for krate in crate::tree::crates().iter().filter(|krate| WITH_SQL.contains(&krate.name.as_str())) {
-        for source in crate::tree::product_of(krate) {
-            for (at, begin) in joined.iter().flat_map(|begin| source.text.match_indices(begin)) {
-                let chosen = inside(&source.text[at + begin.len()..]);
-                let locks = chosen.contains("for update") || chosen.contains("for no key update");
-                assert!(!(locks && chosen.contains("limit ")), "{}: {begin}{chosen}", source.path);
-            }
-        }
+    joined.iter().flat_map(|begin| sql.match_indices(begin)).any(|(at, begin)| {
+        let chosen = inside(&sql[at + begin.len()..]);
+        let locks = chosen.contains("for update") || chosen.contains("for no key update");
+        locks && chosen.contains("limit ")
+    })
+}
+
+#[test]
+fn moving_clock_and_joined_batch_are_recognized() {
+    let moving = concat!("clock", "_timestamp()");
+    for (sql, compared) in [
+        ("select a from b where at <= CLOCK", true),
+        ("select a from b where at > (CLOCK - interval '1 day')", true),
+        ("select a from b where CLOCK < at", true),
+        ("insert into b (at) values (CLOCK)", false),
+        ("update b set at = CLOCK where a = $1", false),
+    ] {
+        assert_eq!(compares_the_moving_clock(&sql.replace("CLOCK", moving)), compared, "{sql}");
+    }
+    let batch = "select a from b order by at limit $1 for update skip locked";
+    for (sql, joined) in [
+        ("delete from b using (BATCH) due where b.a = due.a", true),
+        ("delete from b where a in (BATCH)", true),
+        ("with due as (BATCH) delete from b using due where b.a = due.a", false),
+        ("update b set c = 1 where a = (BATCH)", false),
+    ] {
+        assert_eq!(joins_a_batch(&sql.replace("BATCH", batch)), joined, "{sql}");
     }
 }
 

@@ -14,7 +14,7 @@ use super::{AppServer, hang, moved};
 /// The session that the server opens, and wants to see at every other request.
 const SESSION: &str = "session-7";
 
-/// `how`: `json` and `stream` are good; `stateless` keeps no session; the others misbehave where tools are listed.
+/// `how`: `json` and `stream` are good; `stateless` keeps no session; `wide` says much that is not needed; the others misbehave where tools are listed.
 pub(crate) async fn answer(
     State(server): State<AppServer>,
     Path(how): Path<String>,
@@ -79,6 +79,14 @@ fn listed<'a>(how: &'a str, cursor: Option<&str>) -> Result<Value, &'a str> {
         ("many", _) => {
             let names = (0..1_000).map(|n| format!("t{n}"));
             Ok(json!({ "tools": names.map(|name| tool(&name)).collect::<Vec<_>>() }))
+        }
+        ("long" | "wide", cursor) => {
+            let number = cursor.and_then(|cursor| cursor.parse::<u8>().ok()).unwrap_or(0);
+            let mut tool = tool(&format!("t{number}"));
+            let schema = if how == "long" { "inputSchema" } else { "outputSchema" };
+            tool[schema]["description"] = "x".repeat(100 * 1_024).into();
+            let next = (number < 3).then(|| (number + 1).to_string());
+            Ok(json!({ "tools": [tool], "nextCursor": next }))
         }
         ("endless", _) => Ok(json!({ "tools": [], "nextCursor": "again" })),
         (how, _) => Err(how),

@@ -26,8 +26,8 @@ use self::words::Message;
 use super::{DayOrder, Embedded};
 
 /// Said once in each thread: what answers here is no language model.
-const NO_MODEL: &str = "(I answer by fixed rules, because no language model is configured: short questions about your \
-    conversations, tasks, memories and goals work best.)";
+const NO_MODEL: &str = "(I answer by fixed rules, without a language model: short questions about your conversations, \
+    tasks, memories and goals work best.)";
 
 impl Converse for Embedded {
     fn id(&self) -> &str {
