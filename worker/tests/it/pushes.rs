@@ -131,7 +131,11 @@ async fn silent_receivers_do_not_hold_back_pushes_to_another_of_their_user() {
     let written = Instant::now();
     item_with_a_date(&bench, "second").await;
     alive.next().await;
-    assert!(written.elapsed() < Duration::from_secs(10), "a try of the silent ones lasts 15: {:?}", written.elapsed());
+    assert!(
+        written.elapsed() < Duration::from_secs(10),
+        "a try of the silent ones lasts 15: {:?}",
+        written.elapsed()
+    );
     working.hard.cancel();
 }
 

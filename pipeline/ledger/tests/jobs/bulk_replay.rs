@@ -159,7 +159,9 @@ async fn bulk_replay_that_waits_is_due_half_a_second_later() {
     // An hour later by its row, and not by the clock: half a second is soon over.
     world.run("update replay_operations set lease_until = lease_until + interval '1 hour'").await;
     assert_eq!(due().await, None);
-    world.run("update replay_operations set lease_until = lease_until - interval '1 hour 500 milliseconds'").await;
+    world
+        .run("update replay_operations set lease_until = lease_until - interval '1 hour 500 milliseconds'")
+        .await;
     assert_eq!(due().await, Some(OPERATION.to_string()));
 }
 

@@ -147,8 +147,7 @@ async fn task_queue_redelivers_a_run_of_a_killed_process() {
     let world = World::new().await;
     let queue = Queue::start(Options { max_attempts: 2, ..Options::default() }).await;
     let front = Process::serve(&world.url, &queue.handing(&[FRONT])).await;
-    let short =
-        [("LISTEN_FINALIZATION_LEASE_SECONDS", "3"), ("LISTEN_FINALIZATION_HEARTBEAT_SECONDS", "1")];
+    let short = [("LISTEN_FINALIZATION_LEASE_SECONDS", "3"), ("LISTEN_FINALIZATION_HEARTBEAT_SECONDS", "1")];
     let held = [&[WORKER, ("LISTEN_DEMO_PAUSE_AFTER", "describe=60")][..], &short].concat();
     let mut worker = Process::serve(&world.url, &queue.taking(&held)).await;
     let client = world.client(&front);
