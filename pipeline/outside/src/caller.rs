@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue};
 use reqwest::{Method, Request, Response, Url};
-use upstream::is_timeout;
+use upstream::{BoxError, is_timeout};
 
 use crate::clients::{CannotSend, Clients};
 use crate::guard::{Guard, Reach};
@@ -128,7 +128,8 @@ impl Caller {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => return Heard::Timeout,
             Err(_) => return Heard::Unreachable,
         };
-        let mut request = Request::new(method(call.verb), call.url);
+        let url = call.url;
+        let mut request = Request::new(method(call.verb), url.clone());
         *request.headers_mut() = headers;
         *request.body_mut() = call.body.map(Into::into);
         match reaching(found, self.clients.of(reach).send(request)).await {
@@ -136,11 +137,19 @@ impl Caller {
                 *value = header_of(&response, kept);
                 read(response, call.max_bytes).await
             }
-            Err(error) if is_refused_address(&error) => Heard::RefusedAddress,
-            Err(error) if is_timeout(&*error) => Heard::Timeout,
-            Err(_) => Heard::Unreachable,
+            Err(error) => {
+                self.names.doubt(&url);
+                failure_of(&error)
+            }
         }
     }
+}
+
+fn failure_of(error: &BoxError) -> Heard {
+    if is_refused_address(error) {
+        return Heard::RefusedAddress;
+    }
+    if is_timeout(&**error) { Heard::Timeout } else { Heard::Unreachable }
 }
 
 fn method(verb: Verb) -> Method {

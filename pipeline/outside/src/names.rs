@@ -51,7 +51,7 @@ struct State {
 #[derive(Clone)]
 enum Known {
     Running(Shared<BoxFuture<'static, Found>>),
-    Answered { found: Found, until: Instant },
+    Answered { found: Found, at: Instant, lasts: Duration },
 }
 
 impl Known {
@@ -66,7 +66,7 @@ impl Known {
     fn is_current(&self, now: Instant) -> bool {
         match self {
             Self::Running(running) => running.peek().is_none(),
-            Self::Answered { until, .. } => *until > now,
+            Self::Answered { at, lasts, .. } => *at + *lasts > now,
         }
     }
 }
@@ -90,6 +90,15 @@ impl Names {
         match url.domain() {
             Some(name) => self.find(user, name).await,
             None => Ok(Arc::default()),
+        }
+    }
+
+    /// A call of `url` failed: its host may have moved, and the answer is remembered no longer than that there is none.
+    pub(crate) fn doubt(&self, url: &Url) {
+        let mut state = self.0.state();
+        let known = url.domain().and_then(|name| state.names.get_mut(name));
+        if let Some(Known::Answered { lasts, .. }) = known {
+            *lasts = MISSING_FOR;
         }
     }
 
@@ -158,8 +167,8 @@ impl Inner {
     async fn look_up(self: Arc<Self>, _until_known: Places, name: String) -> Found {
         let found = self.lookup.lookup(&name).await.map(Arc::from).map_err(|error| error.kind());
         let lasts = if found.is_ok() { FOUND_FOR } else { MISSING_FOR };
-        let until = Instant::now() + lasts;
-        self.state().names.insert(name, Known::Answered { found: found.clone(), until });
+        let answered = Known::Answered { found: found.clone(), at: Instant::now(), lasts };
+        self.state().names.insert(name, answered);
         found
     }
 }

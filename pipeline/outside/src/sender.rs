@@ -95,7 +95,10 @@ impl Sender {
                 let _ = tokio::time::timeout(BODY_TIMEOUT, read_to_limit(response)).await;
                 answer
             }
-            Ok(Err(error)) => failure_of(&error),
+            Ok(Err(error)) => {
+                self.names.doubt(url);
+                failure_of(&error)
+            }
             Err(_) => Answer::Timeout,
         }
     }

@@ -244,6 +244,24 @@ async fn sender_does_not_wait_for_a_slow_body_behind_a_status() {
     assert_eq!(answer, Ok(Answer::Status { code: 503, retry_after: None }));
 }
 
+/// The old address was called for half a minute, and five tries that fail in a row close an endpoint for another one.
+#[tokio::test]
+async fn sender_finds_a_receiver_that_has_moved_within_seconds() {
+    let hits = Arc::new(AtomicUsize::new(0));
+    let address = receiver(counting(&hits)).await;
+    let names = Names::of("moved.example", &[&["127.0.0.2"], &["127.0.0.1"]]);
+    let sender = sender(&["127.0.0.0/8"], Arc::clone(&names));
+    let url = format!("http://moved.example:{}/hook", address.port());
+    for _ in 0..2 {
+        assert_eq!(call(&sender, &url).await, Answer::Unreachable);
+    }
+    assert_eq!(names.asked.load(Ordering::SeqCst), 1, "not asked for each try");
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(5)).await;
+    tokio::time::resume();
+    assert_eq!(call(&sender, &url).await, OK);
+}
+
 #[tokio::test]
 async fn sender_resolves_names_of_the_hosts_file() {
     let found = outside::SystemLookup.lookup("localhost").await.unwrap();

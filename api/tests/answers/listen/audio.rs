@@ -124,7 +124,8 @@ async fn live_silence_after_a_reconnect_ends_the_conversation() {
         loop {
             young.send_bytes(vec![0; 3_200]).await;
             let frame = timeout(Duration::from_millis(100), young.next()).await;
-            if frame.is_ok_and(|frame| frame.is_ok_and(|frame| frame["type"] == "memory_processing_started")) {
+            if frame.is_ok_and(|frame| frame.is_ok_and(|frame| frame["type"] == "memory_processing_started"))
+            {
                 break;
             }
         }
