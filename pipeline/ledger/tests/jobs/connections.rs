@@ -9,18 +9,19 @@ use store::ConversationFilter;
 
 use crate::world::World;
 
-/// Records the timeouts of every statement that writes one of these tables.
-const RECORDED: &str = "create table recorded (at text, locks text, statements text, idling text, isolation text); \
+/// Records the settings of every statement that writes one of these tables.
+const RECORDED: &str = "create table recorded (at text, locks text, statements text, idling text, isolation text, strings text); \
     create function note() returns trigger language plpgsql as $$ begin \
         insert into recorded values (tg_table_name, current_setting('lock_timeout'), \
             current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout'), \
-            current_setting('transaction_isolation')); \
+            current_setting('transaction_isolation'), current_setting('standard_conforming_strings')); \
         return null; end $$; \
     create trigger recorded after insert or update on users for each statement execute function note(); \
     create trigger recorded after insert or update on conversations for each statement execute function note(); \
     create trigger recorded after insert or update on finalization_jobs for each statement execute function note()";
 
-/// With this default of the database, half of concurrent requests would be refused as conflicts.
+/// With these defaults of the database, half of concurrent requests would be refused as conflicts, and the id of an erased user would
+/// stay in operators' orders.
 #[tokio::test]
 async fn every_write_has_timeouts_and_reads_committed_rows() {
     let mut world = World::new().await;
@@ -28,7 +29,10 @@ async fn every_write_has_timeouts_and_reads_committed_rows() {
     let name = world.database.name();
     world
         .database
-        .run(&format!("alter database {name} set default_transaction_isolation = 'serializable'"))
+        .run(&format!(
+            "alter database {name} set default_transaction_isolation = 'serializable'; \
+             alter database {name} set standard_conforming_strings = off"
+        ))
         .await;
     world.fixture.ledger = Ledger::new(world.database.options(), Settings::default());
     // A transaction; one that reads the clock itself; one of renewals; single statements.
@@ -39,10 +43,10 @@ async fn every_write_has_timeouts_and_reads_committed_rows() {
     let token = world.view(&job).await.lease_token();
     world.ledger.renew(&[token]).await.unwrap();
     world.ledger.defer(&world.ann, &job).await.unwrap();
-    let bounds: Vec<(String, String, String, String)> =
-        world.rows("select distinct locks, statements, idling, isolation from recorded").await;
+    let bounds: Vec<(String, String, String, String, String)> =
+        world.rows("select distinct locks, statements, idling, isolation, strings from recorded").await;
     let read = |text: &str| text.to_owned();
-    assert_eq!(bounds, [(read("2s"), read("10s"), read("5s"), read("read committed"))]);
+    assert_eq!(bounds, [(read("2s"), read("10s"), read("5s"), read("read committed"), read("on"))]);
     assert_eq!(world.count("select count(distinct at) from recorded").await, 3);
 }
 
