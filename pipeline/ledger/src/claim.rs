@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    slice,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -10,7 +11,7 @@ use db::{Error, index_of};
 use job::{Command, Queue, Timestamp, WorkerId};
 use parking_lot::Mutex;
 use records::UserId;
-use sqlx::PgConnection;
+use sqlx::{Connection as _, PgConnection};
 
 use crate::{
     Ledger,
@@ -19,9 +20,6 @@ use crate::{
 };
 
 const DOING: &str = "claiming jobs";
-
-/// For how long single claims go on after one succeeded: until they are handed over, no heartbeat renews their leases.
-const SINGLE_CLAIMS: Duration = Duration::from_secs(3);
 
 /// How many users a claim looks at, at most twice, to find those whose turn it is.
 const USERS_PER_CLAIM: i64 = 64;
@@ -45,6 +43,15 @@ pub struct ClaimRequest {
     pub most: u32,
     /// How many jobs of each user the worker is running.
     pub running: HashMap<UserId, u32>,
+}
+
+/// How the leases of a claim are stored.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Storing {
+    /// In one statement.
+    Together,
+    /// Each behind a savepoint, after one of them was refused: it stops no other.
+    Apart,
 }
 
 /// What a claim came to.
@@ -101,21 +108,17 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer; then nothing was claimed.
     pub async fn claim(&self, request: &ClaimRequest) -> Result<JobClaims, Error> {
-        match self.db.in_time(self.claim_together(request, &mut Vec::new())).await {
+        match self.db.in_time(self.claim_together(request, Storing::Together)).await {
             // One of the rows cannot be stored.
-            Err(Error::Refused { .. }) => self.claim_one_by_one(request).await,
+            Err(Error::Refused { .. }) => self.db.in_time(self.claim_together(request, Storing::Apart)).await,
             done => done,
         }
     }
 
-    /// One transaction for all slots. `chosen` receives the jobs that it was about to claim, also when it fails.
-    async fn claim_together(
-        &self,
-        request: &ClaimRequest,
-        chosen: &mut Vec<(String, String)>,
-    ) -> Result<JobClaims, Error> {
+    /// One transaction for all slots.
+    async fn claim_together(&self, request: &ClaimRequest, storing: Storing) -> Result<JobClaims, Error> {
         let mut transaction = self.db.begin_without_clock().await?;
-        match self.claim_within(&mut transaction, request, chosen).await {
+        match self.claim_within(&mut transaction, request, storing).await {
             Ok(claims) => {
                 transaction.commit().await?;
                 Ok(claims)
@@ -132,7 +135,7 @@ impl Ledger {
         &self,
         connection: &mut PgConnection,
         request: &ClaimRequest,
-        chosen: &mut Vec<(String, String)>,
+        storing: Storing,
     ) -> Result<JobClaims, Error> {
         let unstorable = self.quarantine.jobs(Instant::now());
         let due: Vec<DueRow> = sqlx::query_as(include_str!("../sql/claim/due.sql"))
@@ -155,7 +158,6 @@ impl Ledger {
         let mut leased: Vec<StoredJob> = Vec::with_capacity(rows.len());
         for DueRow { now, row } in rows {
             let (user_id, job_id) = (row.user_id.clone(), row.job_id.clone());
-            chosen.push((user_id.clone(), job_id.clone()));
             match StoredJob::try_from(row).ok().and_then(|stored| self.lease(&stored, &request.worker, now)) {
                 Some(stored) => leased.push(stored),
                 None => {
@@ -163,20 +165,58 @@ impl Ledger {
                         job_id,
                         "a job cannot be read or claimed; it is deferred by five minutes"
                     );
-                    defer(connection, &user_id, &job_id).await?;
+                    self.put_aside(connection, &user_id, &job_id).await?;
                     claims.deferred += 1;
                 }
             }
         }
-        if let Some(now) = leased.first().map(|stored| stored.updated_at) {
-            let stored =
-                row::store(connection, &leased.iter().collect::<Vec<_>>(), now, &self.policy).await?;
-            if stored.len() < leased.len() {
-                return Err(Error::Contended { doing: DOING });
+        if storing == Storing::Together {
+            self.store_leases(connection, &leased).await?;
+            claims.claims = leased;
+            return Ok(claims);
+        }
+        for job in leased {
+            let mut savepoint = connection.begin().await?;
+            match self.store_leases(&mut savepoint, slice::from_ref(&job)).await {
+                Ok(()) => {
+                    savepoint.commit().await?;
+                    claims.claims.push(job);
+                }
+                Err(Error::Refused { .. }) => {
+                    savepoint.rollback().await?;
+                    let (user_id, job_id) = (job.user_id.as_str(), job.job.id.as_str());
+                    tracing::error!(job_id, "a job cannot be stored; it is deferred by five minutes");
+                    self.put_aside(connection, user_id, job_id).await?;
+                    claims.deferred += 1;
+                }
+                Err(error) => return Err(error),
             }
         }
-        claims.claims = leased;
         Ok(claims)
+    }
+
+    /// Stores the leases of locked jobs in one statement.
+    async fn store_leases(&self, connection: &mut PgConnection, leased: &[StoredJob]) -> Result<(), Error> {
+        let Some(now) = leased.first().map(|first| first.updated_at) else { return Ok(()) };
+        let rows: Vec<&StoredJob> = leased.iter().collect();
+        match row::store(connection, &rows, now, &self.policy).await?.len() < leased.len() {
+            true => Err(Error::Contended { doing: DOING }),
+            false => Ok(()),
+        }
+    }
+
+    /// Defers a locked job. A row that refuses this as well is remembered and passed over by this process.
+    async fn put_aside(&self, connection: &mut PgConnection, user: &str, job: &str) -> Result<(), Error> {
+        let mut savepoint = connection.begin().await?;
+        match defer(&mut savepoint, user, job).await {
+            Ok(()) => savepoint.commit().await?,
+            Err(Error::Refused { .. }) => {
+                savepoint.rollback().await?;
+                self.quarantine.add(job.to_owned(), Instant::now());
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     /// Due jobs of users who have not filled their share, one of each, at most one for each job `beyond_share`. Users take
@@ -242,59 +282,6 @@ impl Ledger {
         let claim = Command::Claim { generation: stored.job.generation, worker: worker.clone(), keys: false };
         let (leased, _) = self.step(stored, claim, now, Detail::default()).ok()?;
         Some(StoredJob { updated_at: now, ..leased })
-    }
-
-    /// A claim that failed as a whole is repeated one job at a time, so that one row stops no other. What is committed is
-    /// answered, whatever fails behind it.
-    async fn claim_one_by_one(&self, request: &ClaimRequest) -> Result<JobClaims, Error> {
-        let begun = Instant::now();
-        let mut claims = JobClaims::default();
-        let mut one = ClaimRequest { slots: 1, ..request.clone() };
-        for _ in 0..request.slots {
-            if !claims.claims.is_empty() && begun.elapsed() > SINGLE_CLAIMS {
-                break;
-            }
-            let mut chosen = Vec::new();
-            let claimed = match self.db.in_time(self.claim_together(&one, &mut chosen)).await {
-                Err(Error::Refused { .. }) if !chosen.is_empty() => {
-                    let aside = JobClaims { deferred: 1, ..JobClaims::default() };
-                    self.put_aside(&chosen).await.map(|()| aside)
-                }
-                claimed => claimed,
-            };
-            let more = match claimed {
-                Ok(more) => more,
-                Err(error) if claims.claims.is_empty() && claims.deferred == 0 => return Err(error),
-                Err(_) => break,
-            };
-            claims.deferred += more.deferred;
-            claims.held_back |= more.held_back;
-            if more.claims.is_empty() && more.deferred == 0 {
-                break;
-            }
-            for claimed in more.claims {
-                *one.running.entry(claimed.user_id.clone()).or_default() += 1;
-                claims.claims.push(claimed);
-            }
-        }
-        Ok(claims)
-    }
-
-    /// Defers jobs that cannot be stored. A row that refuses this as well is remembered and passed over by this process.
-    async fn put_aside(&self, jobs: &[(String, String)]) -> Result<(), Error> {
-        for (user, job) in jobs {
-            tracing::error!(job_id = job, "a job cannot be stored; it is deferred by five minutes");
-            let deferred = async {
-                let mut transaction = self.db.begin_without_clock().await?;
-                defer(&mut transaction, user, job).await?;
-                Ok(transaction.commit().await?)
-            };
-            match self.db.in_time(deferred).await {
-                Err(Error::Refused { .. }) => self.quarantine.add(job.clone(), Instant::now()),
-                done => done?,
-            }
-        }
-        Ok(())
     }
 }
 

@@ -33,33 +33,26 @@ pub struct ItemChange {
     pub due_at: Option<Option<Timestamp>>,
 }
 
-/// An action item before and after a person's change: `None` before is a new one.
-#[derive(Clone, Debug)]
-struct Changed {
-    before: Option<ActionItem>,
-    after: ActionItem,
-}
-
 /// What follows for the item's reminder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Reminder {
     /// The date was set or changed: tell of it now, and once more when it comes.
-    Set(ActionItemId, Timestamp),
+    Set(Due),
     /// Open again with the date that it had: tell of it when it comes.
-    Resumed(ActionItemId, Timestamp),
-    /// Completed or cleared: no reminder is sent any more.
-    Off(ActionItemId),
+    Resumed(Due),
+    /// Completed or cleared: no reminder of this item is sent any more.
+    Off(String),
 }
 
-impl Changed {
-    /// What follows for the reminder; `None` when nothing does.
-    fn reminder(&self) -> Option<Reminder> {
-        let id = self.after.id.clone();
-        let had = self.before.as_ref().and_then(|item| item.due_at);
-        match (self.before.as_ref().and_then(awaited), awaited(&self.after)) {
-            (_, Some(due)) if had != Some(due) => Some(Reminder::Set(id, due)),
-            (None, Some(due)) => Some(Reminder::Resumed(id, due)),
-            (Some(_), None) => Some(Reminder::Off(id)),
+impl Reminder {
+    /// What follows from a person's change of an item, which was new where there is none `before`; `None` when nothing does.
+    fn of(before: Option<&ActionItem>, after: &ActionItem) -> Option<Self> {
+        let id = after.id.as_str();
+        let had = before.and_then(|item| item.due_at);
+        match (before.and_then(awaited), awaited(after)) {
+            (_, Some(due)) if had != Some(due) => Some(Self::Set(Due::of(id, due))),
+            (None, Some(due)) => Some(Self::Resumed(Due::of(id, due))),
+            (Some(_), None) => Some(Self::Off(id.to_owned())),
             _ => None,
         }
     }
@@ -90,11 +83,10 @@ impl Ledger {
             .fetch_all(&mut *transaction)
             .await?;
         let items: Vec<ActionItem> = rows.into_iter().map(ActionItem::from).collect();
-        let changes: Vec<Changed> =
-            items.iter().map(|item| Changed { before: None, after: item.clone() }).collect();
         let entries =
             announce_created(&mut transaction, user, EventKind::ActionItemCreated, &ids, now).await?;
-        self.commit_changed(transaction, user, &changes, now).await?;
+        let reminders = items.iter().filter_map(|item| Reminder::of(None, item));
+        self.commit_changed(transaction, user, reminders, now).await?;
         if entries > 0 {
             self.db.waker().deliveries_written();
         }
@@ -122,8 +114,7 @@ impl Ledger {
             .fetch_one(&mut *transaction)
             .await?;
         let after = ActionItem::from(after);
-        let changed = Changed { before: Some(before), after: after.clone() };
-        self.commit_changed(transaction, user, &[changed], now).await?;
+        self.commit_changed(transaction, user, Reminder::of(Some(&before), &after), now).await?;
         Ok(Some(after))
     }
 
@@ -152,18 +143,18 @@ impl Ledger {
         &self,
         mut transaction: Transaction<'static, Postgres>,
         user: &UserId,
-        changes: &[Changed],
+        reminders: impl IntoIterator<Item = Reminder>,
         now: Timestamp,
     ) -> Result<(), Error> {
         let (mut set, mut resumed, mut off) = (Vec::new(), Vec::new(), Vec::new());
-        for reminder in changes.iter().filter_map(Changed::reminder) {
+        for reminder in reminders {
             match reminder {
-                Reminder::Set(id, due_at) => set.push(Due::of(id.as_str(), due_at)),
-                Reminder::Resumed(id, due_at) => resumed.push(Due::of(id.as_str(), due_at)),
-                Reminder::Off(id) => off.push(id),
+                Reminder::Set(due) => set.push(due),
+                Reminder::Resumed(due) => resumed.push(due),
+                Reminder::Off(item) => off.push(item),
             }
         }
-        let off: Vec<&str> = off.iter().map(ActionItemId::as_str).collect();
+        let off: Vec<&str> = off.iter().map(String::as_str).collect();
         reminders::cancel(&mut transaction, user, &off, now).await?;
         reminders::resume(&mut transaction, user, &resumed, now).await?;
         let pushes = reminders::schedule(&mut transaction, user, &set, now).await?;
@@ -209,9 +200,9 @@ mod tests {
     #[test]
     fn reminder_follows_the_due_date_of_an_open_item() {
         let at = |seconds| Timestamp::from_timestamp(seconds, 0).unwrap_or_default();
-        let due = |seconds| Some(Reminder::Set(ActionItemId::new("i"), at(seconds)));
-        let resumed = Some(Reminder::Resumed(ActionItemId::new("i"), at(5)));
-        let off = Some(Reminder::Off(ActionItemId::new("i")));
+        let due = |seconds| Some(Reminder::Set(Due::of("i", at(seconds))));
+        let resumed = Some(Reminder::Resumed(Due::of("i", at(5))));
+        let off = Some(Reminder::Off("i".to_owned()));
         for (before, after, follows, what) in [
             (None, item(Some(5), false), due(5), "created with a date"),
             (None, item(None, false), None, "created without one"),
@@ -225,7 +216,7 @@ mod tests {
             (Some(item(Some(5), true)), item(Some(5), false), resumed, "opened again"),
             (Some(item(Some(5), true)), item(Some(6), false), due(6), "opened again with another date"),
         ] {
-            assert_eq!(Changed { before, after }.reminder(), follows, "{what}");
+            assert_eq!(Reminder::of(before.as_ref(), &after), follows, "{what}");
         }
     }
 }

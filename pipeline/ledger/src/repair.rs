@@ -48,8 +48,9 @@ impl Ledger {
     }
 
     /// Looks at `limit` conversations that stood in `processing` for 900 s, oldest first from `after` on, and marks those
-    /// failed that have no live job (DECISIONS §4, "a conversation left in `processing`"). Most have one: where much waits
-    /// they all stand there so long. Locked rows are skipped.
+    /// failed that have no live job (DECISIONS §4, "a conversation left in `processing`"). No operation leaves one so, since
+    /// each writes the status with its job: it is for rows that a hand, a backup that was restored in part or a defect left,
+    /// and nothing else ends those. Most have a job: where much waits they all stand there so long. Locked rows are skipped.
     pub async fn sweep_processing(
         &self,
         after: Option<&Cursor>,

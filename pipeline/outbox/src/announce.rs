@@ -50,16 +50,46 @@ pub async fn announce(
     entries: &[Events<'_>],
     now: Timestamp,
 ) -> Result<Vec<u64>, Error> {
-    let endpoints = endpoints(connection, entries).await?;
-    let mut rows = Rows::default();
+    let subscribed = endpoints(connection, entries).await?;
+    let mut rows: Vec<Row<'_>> = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
-        for (endpoint, asked) in endpoints.get(entry.user.as_str()).into_iter().flatten() {
+        for (endpoint, asked) in subscribed.get(entry.user.as_str()).into_iter().flatten() {
             let wanted =
                 entry.events.iter().filter(|one| asked.iter().any(|event| event == one.event.as_str()));
-            wanted.for_each(|one| rows.push(index, entry, endpoint, one));
+            let row = |event| Row { index, entry, endpoint, event, id: delivery_id(entry, endpoint, event) };
+            rows.extend(wanted.map(row));
         }
     }
-    rows.write(connection, entries.len(), now).await
+    let mut counts = vec![0; entries.len()];
+    if rows.is_empty() {
+        return Ok(counts);
+    }
+    let written: Vec<String> = sqlx::query_scalar(include_str!("../sql/deliveries/write.sql"))
+        .bind(now)
+        .bind(rows.iter().map(|row| row.entry.user.as_str()).collect::<Vec<_>>())
+        .bind(rows.iter().map(|row| row.endpoint).collect::<Vec<_>>())
+        .bind(rows.iter().map(|row| row.id.as_str()).collect::<Vec<_>>())
+        .bind(rows.iter().map(|row| row.event.event.as_str()).collect::<Vec<_>>())
+        .bind(rows.iter().map(|row| Some(row.entry.of?.0.as_str())).collect::<Vec<_>>())
+        .bind(rows.iter().map(|row| Some(row.entry.of?.1)).collect::<Vec<_>>())
+        .bind(rows.iter().map(|row| row.event.subject.as_deref()).collect::<Vec<_>>())
+        .bind(rows.iter().map(|row| Some(row.entry.trace?.to_string())).collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await?;
+    let written: BTreeSet<String> = written.into_iter().collect();
+    for row in &rows {
+        counts[row.index] += u64::from(written.contains(&row.id));
+    }
+    Ok(counts)
+}
+
+/// A delivery to be written, of the entry at `index`.
+struct Row<'a> {
+    index: usize,
+    entry: &'a Events<'a>,
+    endpoint: &'a str,
+    event: &'a Event,
+    id: String,
 }
 
 /// By user: (endpoint, subscribed events) of every endpoint that subscribed to any of them.
@@ -85,65 +115,6 @@ async fn endpoints(
         endpoints.entry(user).or_default().push((endpoint, events));
     }
     Ok(endpoints)
-}
-
-/// Deliveries to be written, column by column.
-#[derive(Default)]
-struct Rows<'a> {
-    /// Which entry each row belongs to.
-    entries: Vec<usize>,
-    users: Vec<&'a str>,
-    conversations: Vec<Option<&'a str>>,
-    revisions: Vec<Option<i64>>,
-    endpoints: Vec<&'a str>,
-    ids: Vec<String>,
-    events: Vec<&'static str>,
-    subjects: Vec<Option<String>>,
-    traces: Vec<Option<String>>,
-}
-
-impl<'a> Rows<'a> {
-    fn push(&mut self, index: usize, entry: &Events<'a>, endpoint: &'a str, event: &Event) {
-        self.entries.push(index);
-        self.users.push(entry.user.as_str());
-        self.conversations.push(entry.of.map(|(conversation, _)| conversation.as_str()));
-        self.revisions.push(entry.of.map(|(_, revision)| revision));
-        self.endpoints.push(endpoint);
-        self.ids.push(delivery_id(entry, endpoint, event));
-        self.events.push(event.event.as_str());
-        self.subjects.push(event.subject.clone());
-        self.traces.push(entry.trace.map(|trace| trace.to_string()));
-    }
-
-    /// Writes them all; returns how many were new for each entry.
-    async fn write(
-        self,
-        connection: &mut PgConnection,
-        entries: usize,
-        now: Timestamp,
-    ) -> Result<Vec<u64>, Error> {
-        let mut counts = vec![0; entries];
-        if self.ids.is_empty() {
-            return Ok(counts);
-        }
-        let written: Vec<String> = sqlx::query_scalar(include_str!("../sql/deliveries/write.sql"))
-            .bind(now)
-            .bind(&self.users)
-            .bind(&self.endpoints)
-            .bind(&self.ids)
-            .bind(&self.events)
-            .bind(&self.conversations)
-            .bind(&self.revisions)
-            .bind(&self.subjects)
-            .bind(&self.traces)
-            .fetch_all(connection)
-            .await?;
-        let written: BTreeSet<String> = written.into_iter().collect();
-        for (id, entry) in self.ids.iter().zip(self.entries) {
-            counts[entry] += u64::from(written.contains(id));
-        }
-        Ok(counts)
-    }
 }
 
 fn delivery_id(entry: &Events<'_>, endpoint: &str, event: &Event) -> String {

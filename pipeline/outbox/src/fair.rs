@@ -8,9 +8,20 @@ pub(crate) const ROUNDS: usize = 8;
 /// What a claim reads for each row that it may take, so that one receiver's backlog seldom fills a page.
 pub(crate) const PAGE_FACTOR: i64 = 4;
 
-pub(crate) trait Due {
+/// A due row, by its key.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub(crate) struct DueRow {
+    pub(crate) user_id: String,
+    /// Its endpoint or subscription.
+    pub(crate) receiver_id: String,
+    pub(crate) delivery_id: String,
+}
+
+impl DueRow {
     /// Its user, and its endpoint or subscription.
-    fn receiver(&self) -> (&str, &str);
+    pub(crate) fn receiver(&self) -> (&str, &str) {
+        (&self.user_id, &self.receiver_id)
+    }
 }
 
 /// What the claiming process has under way. A user may have no more of it than is free: one user alone comes to half, and of `n`
@@ -88,13 +99,13 @@ impl Passed {
 /// Deals at most `wanted` due rows, in their order, to the receivers that have capacity, of users who have not their share already.
 /// Receivers without capacity, or full afterwards, are looked past from now on, and so are users who have their share. Without
 /// a load, users have no shares.
-pub(crate) fn deal<'a, D: Due>(
-    due: &'a [D],
+pub(crate) fn deal<'a>(
+    due: &'a [DueRow],
     mut capacity: HashMap<(&'a str, &'a str), i64>,
     wanted: i64,
     load: &mut Option<SenderLoad>,
     passed: &mut Passed,
-) -> Vec<&'a D> {
+) -> Vec<&'a DueRow> {
     let mut dealt = Vec::new();
     for row in due {
         let (user, _) = row.receiver();
@@ -121,30 +132,22 @@ pub(crate) fn deal<'a, D: Due>(
 mod tests {
     use super::*;
 
-    struct Row {
-        user: &'static str,
-        receiver: String,
-        id: usize,
+    fn row(user: &str, receiver: &str, id: usize) -> DueRow {
+        DueRow { user_id: user.to_owned(), receiver_id: receiver.to_owned(), delivery_id: id.to_string() }
     }
 
-    impl Due for Row {
-        fn receiver(&self) -> (&str, &str) {
-            (self.user, &self.receiver)
-        }
-    }
-
-    fn due(receiver: &str, id: usize) -> Row {
-        Row { user: "u", receiver: receiver.to_owned(), id }
+    fn due(receiver: &str, id: usize) -> DueRow {
+        row("u", receiver, id)
     }
 
     #[test]
     fn fair_claims_skip_a_full_receiver_and_keep_order() {
-        let rows: Vec<Row> =
+        let rows: Vec<DueRow> =
             (0..4).map(|n| due("full", n)).chain([due("free", 4), due("locked", 5)]).collect();
         let capacity = HashMap::from([(("u", "full"), 2), (("u", "free"), 4)]);
         let mut passed = Passed::default();
         let dealt = deal(&rows, capacity, 10, &mut None, &mut passed);
-        assert_eq!(dealt.iter().map(|row| row.id).collect::<Vec<_>>(), [0, 1, 4]);
+        assert_eq!(dealt.iter().map(|row| &*row.delivery_id).collect::<Vec<_>>(), ["0", "1", "4"]);
         let mut receivers = passed.receivers().1;
         receivers.sort_unstable();
         assert_eq!(receivers, ["full", "locked"]);
@@ -152,12 +155,12 @@ mod tests {
 
     /// How many of 16 slots each user gets when all have a hundred receivers with a row each, in this order.
     fn shared(users: &[&'static str], load: SenderLoad) -> Vec<usize> {
-        let row = |user, n: usize| Row { user, receiver: n.to_string(), id: n };
-        let rows: Vec<Row> = users.iter().flat_map(|user| (0..100).map(move |n| row(user, n))).collect();
+        let rows: Vec<DueRow> =
+            users.iter().flat_map(|user| (0..100).map(move |n| row(user, &n.to_string(), n))).collect();
         let capacity = rows.iter().map(|row| (row.receiver(), 4)).collect();
         let mut passed = Passed::of(Some(&load));
         let dealt = deal(&rows, capacity, 16, &mut Some(load), &mut passed);
-        users.iter().map(|user| dealt.iter().filter(|row| row.user == *user).count()).collect()
+        users.iter().map(|user| dealt.iter().filter(|row| row.user_id == *user).count()).collect()
     }
 
     #[test]
@@ -179,7 +182,7 @@ mod tests {
 
     #[test]
     fn fair_claims_never_exceed_the_limit() {
-        let rows: Vec<Row> = (0..4).map(|n| due("free", n)).collect();
+        let rows: Vec<DueRow> = (0..4).map(|n| due("free", n)).collect();
         let mut passed = Passed::default();
         let capacity = HashMap::from([(("u", "free"), 4)]);
         assert_eq!(deal(&rows, capacity, 3, &mut None, &mut passed).len(), 3);

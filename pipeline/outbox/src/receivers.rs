@@ -6,27 +6,12 @@ use parking_lot::Mutex;
 use records::Timestamp;
 use sqlx::PgConnection;
 
-use crate::fair::{Due, Passed};
+use crate::fair::{DueRow, Passed};
 
 /// How many of the oldest due rows a round looks at, whose they ever are.
 const OLDEST: i64 = 1_000;
 /// How many receivers a round looks at, at most twice.
 const RECEIVERS: i64 = 500;
-
-/// A due row, by its key.
-#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
-pub(crate) struct DueRow {
-    pub(crate) user_id: String,
-    /// Its endpoint or subscription.
-    pub(crate) receiver_id: String,
-    pub(crate) delivery_id: String,
-}
-
-impl Due for DueRow {
-    fn receiver(&self) -> (&str, &str) {
-        (&self.user_id, &self.receiver_id)
-    }
-}
 
 /// A receiver's oldest row that is not finished.
 #[derive(sqlx::FromRow)]

@@ -18,8 +18,8 @@ use super::{
 };
 use crate::{
     Outbox, SenderLoad,
-    fair::{PAGE_FACTOR, Passed, ROUNDS, deal},
-    receivers::{DueRow, Statements},
+    fair::{DueRow, PAGE_FACTOR, Passed, ROUNDS, deal},
+    receivers::Statements,
     tries::{GIVEN_UP_UNSENT, UNSENDABLE, sendable},
 };
 

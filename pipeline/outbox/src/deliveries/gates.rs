@@ -7,10 +7,7 @@ use records::Timestamp;
 use sqlx::PgConnection;
 
 use super::DeliveryPolicy;
-use crate::{
-    fair::{Due, Passed},
-    receivers::DueRow,
-};
+use crate::fair::{DueRow, Passed};
 
 /// A locked endpoint, and what it lets through.
 #[derive(Debug)]

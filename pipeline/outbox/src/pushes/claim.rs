@@ -13,8 +13,8 @@ use sqlx::PgConnection;
 use super::{ClaimedPush, PushPolicy, Pushed};
 use crate::{
     Claims, Outbox, SenderLoad, SubscriptionKind,
-    fair::{Due, PAGE_FACTOR, Passed, ROUNDS, deal},
-    receivers::{DueRow, Statements},
+    fair::{DueRow, PAGE_FACTOR, Passed, ROUNDS, deal},
+    receivers::Statements,
     tries::{GIVEN_UP_UNSENT, UNSENDABLE, sendable},
 };
 

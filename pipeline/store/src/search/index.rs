@@ -29,18 +29,6 @@ struct DueRow {
     user_name: Option<String>,
 }
 
-/// The rows of a batch, column by column.
-#[derive(Default)]
-struct Columns<'a> {
-    users: Vec<&'a str>,
-    conversations: Vec<&'a str>,
-    parts: Vec<i32>,
-    moments: Vec<Timestamp>,
-    texts: Vec<String>,
-    languages: Vec<&'static str>,
-    shown: Vec<bool>,
-}
-
 impl Store {
     /// Indexes at most `limit` conversations in one transaction, and returns how many it did: fewer than `limit` do not
     /// mean that none is left. Cut off, it has done nothing; said twice, nothing more.
@@ -111,7 +99,7 @@ async fn lines_of(connection: &mut PgConnection, due: &[DueRow]) -> Result<Vec<V
 }
 
 async fn insert(connection: &mut PgConnection, due: &[DueRow], lines: &[Vec<String>]) -> Result<(), Error> {
-    let mut columns = Columns::default();
+    let mut rows: Vec<(&DueRow, i32, String)> = Vec::new();
     // What is discarded has no passages: searches take the newest matches, and would find these only.
     for (row, lines) in due.iter().zip(lines).filter(|(row, _)| !row.discarded) {
         let head = format!("{}\n{}", row.title, row.overview);
@@ -119,27 +107,23 @@ async fn insert(connection: &mut PgConnection, due: &[DueRow], lines: &[Vec<Stri
             Some(text) => passages(text.lines()),
             None => passages(lines.iter().map(String::as_str)),
         };
-        for (part, text) in (0..).zip(std::iter::once(head).chain(said)) {
-            columns.users.push(&row.user_id);
-            columns.conversations.push(&row.conversation_id);
-            columns.parts.push(part);
-            columns.moments.push(row.started_at);
-            columns.texts.push(text);
-            columns.languages.push(configuration_of(&row.language));
-            // The text of a conversation created from text is never returned (DECISIONS §1).
-            columns.shown.push(part == 0 || row.private_text.is_none());
-        }
+        let parts = (0..).zip(std::iter::once(head).chain(said));
+        rows.extend(parts.map(|(part, text)| (row, part, text)));
     }
-    for begin in (0..columns.texts.len()).step_by(PASSAGES) {
-        let some = begin..columns.texts.len().min(begin + PASSAGES);
+    for some in rows.chunks(PASSAGES) {
         sqlx::query(include_str!("../../sql/search/insert.sql"))
-            .bind(&columns.users[some.clone()])
-            .bind(&columns.conversations[some.clone()])
-            .bind(&columns.parts[some.clone()])
-            .bind(&columns.moments[some.clone()])
-            .bind(&columns.texts[some.clone()])
-            .bind(&columns.languages[some.clone()])
-            .bind(&columns.shown[some])
+            .bind(some.iter().map(|(row, ..)| row.user_id.as_str()).collect::<Vec<_>>())
+            .bind(some.iter().map(|(row, ..)| row.conversation_id.as_str()).collect::<Vec<_>>())
+            .bind(some.iter().map(|(_, part, _)| *part).collect::<Vec<_>>())
+            .bind(some.iter().map(|(row, ..)| row.started_at).collect::<Vec<_>>())
+            .bind(some.iter().map(|(.., text)| text.as_str()).collect::<Vec<_>>())
+            .bind(some.iter().map(|(row, ..)| configuration_of(&row.language)).collect::<Vec<_>>())
+            // The text of a conversation created from text is never returned (DECISIONS §1).
+            .bind(
+                some.iter()
+                    .map(|(row, part, _)| *part == 0 || row.private_text.is_none())
+                    .collect::<Vec<_>>(),
+            )
             .execute(&mut *connection)
             .await?;
     }
