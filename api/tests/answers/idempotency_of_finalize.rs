@@ -1,5 +1,7 @@
 //! `Idempotency-Key` on the routes that process a conversation: finalize, process what is in progress, reprocess.
 
+use std::time::{Duration, Instant};
+
 use axum::{
     body::Body,
     http::{Method, Request},
@@ -123,7 +125,17 @@ async fn concurrent_finalizes_under_one_idempotency_key_admit_one() {
     let bench = Bench::new().await;
     let id = deferred(&bench, "One.").await;
     let path = format!("/v1/conversations/{id}/finalize");
-    let answers = futures::future::join_all((0..8).map(|_| with_key(&bench, &path, "k", None))).await;
+    // On a machine that is busy the first holds the conversation for longer than a lock is waited for: the others come again.
+    let ask = async || {
+        loop {
+            let asked = Instant::now();
+            let answer = with_key(&bench, &path, "k", None).await;
+            if answer.status != 503 || asked.elapsed() < Duration::from_secs(2) {
+                break answer;
+            }
+        }
+    };
+    let answers = futures::future::join_all((0..8).map(|_| ask())).await;
     for answer in &answers {
         assert!([200, 409].contains(&answer.status.as_u16()), "{answer:?}");
     }
