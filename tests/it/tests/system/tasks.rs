@@ -221,6 +221,7 @@ async fn task_queue_delivery_is_answered_before_its_deadline_and_the_run_continu
         ("LISTEN_FINALIZATION_DISPATCH_MODE", "postgres"),
         ("LISTEN_ROLES", "api"),
         ("LISTEN_FINALIZATION_RUN_TIMEOUT_SECONDS", "12"),
+        ("LISTEN_FINALIZATION_LEASE_SECONDS", "10"),
         ("LISTEN_TEXT_ENGINE", "openai"),
         ("LISTEN_OPENAI_BASE_URL", &url),
         ("LISTEN_OPENAI_MODEL", "mock"),
