@@ -118,7 +118,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/20"
+        "embedded/21"
     }
 
     fn costs(&self) -> bool {

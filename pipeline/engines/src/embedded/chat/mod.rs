@@ -31,7 +31,7 @@ const NO_MODEL: &str = "(I answer by fixed rules, without a language model: shor
 
 impl Converse for Embedded {
     fn id(&self) -> &str {
-        "embedded/20"
+        "embedded/21"
     }
 
     fn next<'a>(

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use stages::ItemDraft;
 
+use super::listener::only_begins;
 use super::things::Things;
 use super::{Found, REFERRING, wording};
 use crate::embedded::dates::Reference;
@@ -21,7 +22,7 @@ const CLEAR: f32 = 1.5;
 /// Hypotheses ("I would call him if I had his number"), decisions, preferences, and what something shows or costs are no tasks.
 static UNREAL: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:would|'d)\b.*\bif\s+\p{L}+\s+(?:had|were|was|could)\b|\bwish\b|\bnobody\b|\bif\s+only\b|\bdecided\b|\bprefer\b|\b(?:shows?|says?|means?|proves?)\s+that\b|\bcosts?\b.*\bto\s+\p{L}|\b(?:it|that)\s+(?:takes?|took)\b.*\bto\s+\p{L}|\b(?:would|could|should|might)(?:'ve|\s+have)\b",
+        r"(?i)\b(?:would|'d)\b.*\bif\s+\p{L}+\s+(?:had|were|was|could)\b|\bwish\b|\bnobody\b|\b(?:is|are|looks?)\s+(?:always\s+|usually\s+)?best\s+(?:in|at|when|with)\b|\bif\s+only\b|\bdecided\b|\bprefer\b|\b(?:shows?|says?|means?|proves?)\s+that\b|\bcosts?\b.*\bto\s+\p{L}|\b(?:it|that)\s+(?:takes?|took)\b.*\bto\s+\p{L}|\b(?:would|could|should|might)(?:'ve|\s+have)\b",
     )
 });
 
@@ -32,7 +33,7 @@ pub(super) fn task(
     objects: &Things,
     reference: &Reference,
 ) -> Option<Found> {
-    if UNREAL.is_match(&sentence.text) {
+    if UNREAL.is_match(&sentence.text) || only_begins(&sentence.text) {
         return None;
     }
     let said = without_opening(&sentence.text);

@@ -17,8 +17,23 @@ pub(super) fn asks_listener(force: Force, clause: &str) -> bool {
 
 /// Whether a sentence begins a lesson or a letter, or asks what became of a plan, and asks for nothing.
 pub(super) fn only_begins(sentence: &str) -> bool {
-    OF_LESSON.is_match(sentence) || IS_WRITING.is_match(sentence) || MEANT_TO.is_match(sentence)
+    OF_LESSON.is_match(sentence)
+        || OF_AGENDA.is_match(sentence) && !LATER.is_match(sentence)
+        || IS_WRITING.is_match(sentence)
+        || MEANT_TO.is_match(sentence)
 }
+
+/// "Good morning, let's go through the release plan", and not "let's go over the numbers on Friday".
+static OF_AGENDA: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:good\s+(?:morning|afternoon|evening)|hello|hi|so|okay|ok|right|well|now|and|alright|everyone|everybody|all)\W+)*let's\s+(?:just\s+|quickly\s+)?(?:go|run|walk|talk)\s+(?:quickly\s+)?(?:over|through)\b",
+    )
+});
+static LATER: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:to(?:morrow|night)|later|next|on|at|before|after|when|once|this|\p{L}+day|week|weekend|soon|sometime)\b",
+    )
+});
 
 /// "You were going to get the guitar back, weren't you?": what became of it.
 static MEANT_TO: LazyLock<Pattern> =
