@@ -162,7 +162,7 @@ impl ShardReadiness<'_> {
         if self.keeps_statements.load(Ordering::Relaxed) {
             return Ok(());
         }
-        // Not `within`: that it takes long would cast doubt on all sessions of the pool, which it does not ask.
+        // Not `within`, which would mark the pool's sessions as suspect: this asks through sessions of its own.
         match timeout(READY_WAIT, self.ledger.db().loses_statements()).await {
             Ok(Ok(true)) => return Err(POOLER),
             Ok(Ok(false)) => self.keeps_statements.store(true, Ordering::Relaxed),

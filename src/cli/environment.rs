@@ -54,7 +54,7 @@ fn variable_of(command: &Command, flag: &str) -> Option<String> {
     }
 }
 
-/// Says in the log which variables look like settings and are none: a misspelt one would otherwise be missed for long.
+/// Warns in the log of each variable that begins with `LISTEN_` and names no setting: a misspelt one has no effect.
 pub(super) fn tell_unknown(command: &Command) {
     let set = std::env::vars_os().filter(|(_, value)| !value.is_empty());
     let set = set.filter_map(|(name, _)| name.into_string().ok());

@@ -93,7 +93,7 @@ impl Names {
         }
     }
 
-    /// A call of `url` failed: its host may have moved, and the answer is remembered no longer than that there is none.
+    /// A call of `url` failed, perhaps because its host has moved: its addresses are looked up again after five seconds.
     pub(crate) fn doubt(&self, url: &Url) {
         let mut state = self.0.state();
         let known = url.domain().and_then(|name| state.names.get_mut(name));
