@@ -222,6 +222,7 @@ async fn task_queue_delivery_is_answered_before_its_deadline_and_the_run_continu
         ("LISTEN_ROLES", "api"),
         ("LISTEN_FINALIZATION_RUN_TIMEOUT_SECONDS", "12"),
         ("LISTEN_FINALIZATION_LEASE_SECONDS", "10"),
+        ("LISTEN_FINALIZATION_HEARTBEAT_SECONDS", "2"),
         ("LISTEN_TEXT_ENGINE", "openai"),
         ("LISTEN_OPENAI_BASE_URL", &url),
         ("LISTEN_OPENAI_MODEL", "mock"),
