@@ -1,20 +1,15 @@
 //! Calls servers of apps and reads what they answer, within limits that no server can stretch. Unlike a [`crate::Sender`], which
 //! throws answers away.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue};
-use reqwest::{Method, Request, Response, Url};
-use upstream::{BoxError, is_timeout};
+use reqwest::{Method, Response, Url};
 
-use crate::clients::{CannotSend, Clients};
-use crate::guard::{Guard, Reach};
+use crate::clients::{CannotSend, Clients, Failure, request};
+use crate::guard::Guard;
 use crate::lookup::{Lookup, SystemLookup};
-use crate::names::Names;
-use crate::resolver::reaching;
-use crate::sender::{header_map, is_refused_address};
 
 /// The longest header that is kept.
 const MAX_HEADER: usize = 512;
@@ -79,8 +74,6 @@ pub enum Heard {
 /// Calls servers of apps. Cheap to clone; keeps connections.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    guard: Guard,
-    names: Names,
     clients: Clients,
 }
 
@@ -98,7 +91,7 @@ impl Caller {
     /// # Errors
     /// [`CannotSend`].
     pub fn with_lookup(guard: Guard, lookup: Arc<dyn Lookup>) -> Result<Self, CannotSend> {
-        Ok(Self { names: Names::new(lookup), clients: Clients::new(&guard)?, guard })
+        Ok(Self { clients: Clients::new(guard, lookup)? })
     }
 
     /// Calls once, never twice, for `user`, whose names share a bounded part of the look-ups.
@@ -116,40 +109,30 @@ impl Caller {
     }
 
     async fn call_in_time(&self, user: &str, call: Call, kept: &str, value: &mut Option<String>) -> Heard {
-        // Again, since an app may be older than today's allowed ranges.
-        let (Ok(()), Some(reach), Some(mut headers)) =
-            (self.guard.check(&call.url), Reach::of(&call.url), header_map(call.headers))
-        else {
+        let body = call.body.map(Into::into);
+        let Some(mut request) = request(method(call.verb), call.url, call.headers, body) else {
             return Heard::Refused;
         };
-        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        let found = match self.names.of(user, &call.url).await {
-            Ok(found) => found,
-            Err(error) if error.kind() == io::ErrorKind::TimedOut => return Heard::Timeout,
-            Err(_) => return Heard::Unreachable,
-        };
-        let url = call.url;
-        let mut request = Request::new(method(call.verb), url.clone());
-        *request.headers_mut() = headers;
-        *request.body_mut() = call.body.map(Into::into);
-        match reaching(found, self.clients.of(reach).send(request)).await {
+        request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        match self.clients.send(user, request, call.timeout).await {
             Ok(response) => {
                 *value = header_of(&response, kept);
                 read(response, call.max_bytes).await
             }
-            Err(error) => {
-                self.names.doubt(&url);
-                failure_of(&error)
-            }
+            Err(failure) => failure.into(),
         }
     }
 }
 
-fn failure_of(error: &BoxError) -> Heard {
-    if is_refused_address(error) {
-        return Heard::RefusedAddress;
+impl From<Failure> for Heard {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Refused => Self::Refused,
+            Failure::RefusedAddress => Self::RefusedAddress,
+            Failure::Timeout => Self::Timeout,
+            Failure::Unreachable => Self::Unreachable,
+        }
     }
-    if is_timeout(&**error) { Heard::Timeout } else { Heard::Unreachable }
 }
 
 fn method(verb: Verb) -> Method {

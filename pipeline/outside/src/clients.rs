@@ -1,11 +1,18 @@
-//! The clients that all guarded calls share: no redirects, no proxy, a resolver that looks nothing up.
+//! The guarded call that a sender and a caller share: no redirects, no proxy, a resolver that looks nothing up.
 
+use std::error::Error;
+use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
-use upstream::{Client, Connections};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Body, Method, Request, Response, Url};
+use upstream::{BoxError, Client, Connections, is_timeout};
 
 use crate::guard::{Guard, Reach};
-use crate::resolver::GuardedResolver;
+use crate::lookup::Lookup;
+use crate::names::Names;
+use crate::resolver::{GuardedResolver, NoPermittedAddress, reaching};
 
 const CONNECTIONS: Connections = Connections {
     connect_timeout: Duration::from_secs(3),
@@ -25,26 +32,93 @@ const CONNECTIONS: Connections = Connections {
 #[error("no HTTP client could be built")]
 pub struct CannotSend;
 
+/// Why a call has no answer: as [`crate::Answer`] and [`crate::Heard`] say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    Refused,
+    RefusedAddress,
+    Timeout,
+    Unreachable,
+}
+
 /// One client per scheme: a resolver sees a name but not the scheme, and the two schemes reach differently far.
 #[derive(Clone, Debug)]
 pub(crate) struct Clients {
+    guard: Guard,
+    names: Names,
     http: Client,
     https: Client,
 }
 
 impl Clients {
-    pub(crate) fn new(guard: &Guard) -> Result<Self, CannotSend> {
-        let client = |reach| client(guard, reach, &CONNECTIONS).ok_or(CannotSend);
-        Ok(Self { http: client(Reach::Http)?, https: client(Reach::Https)? })
+    pub(crate) fn new(guard: Guard, lookup: Arc<dyn Lookup>) -> Result<Self, CannotSend> {
+        let client = |reach| client(&guard, reach, &CONNECTIONS).ok_or(CannotSend);
+        let (http, https) = (client(Reach::Http)?, client(Reach::Https)?);
+        Ok(Self { guard, names: Names::new(lookup), http, https })
     }
 
-    /// The client of a scheme.
-    pub(crate) fn of(&self, reach: Reach) -> &Client {
-        match reach {
+    /// Sends a request once, never twice, for `user`, whose names share a bounded part of the look-ups. Once its name is known, the
+    /// head of its answer is waited for until `limit`.
+    pub(crate) async fn send(
+        &self,
+        user: &str,
+        request: Request,
+        limit: Duration,
+    ) -> Result<Response, Failure> {
+        let url = request.url().clone();
+        // Again, since an endpoint or an app may be older than today's allowed ranges.
+        let (Ok(()), Some(reach)) = (self.guard.check(&url), Reach::of(&url)) else {
+            return Err(Failure::Refused);
+        };
+        let found = self.names.of(user, &url).await.map_err(|error| match error.kind() {
+            io::ErrorKind::TimedOut => Failure::Timeout,
+            _ => Failure::Unreachable,
+        })?;
+        let client = match reach {
             Reach::Http => &self.http,
             Reach::Https => &self.https,
-        }
+        };
+        let answered = tokio::time::timeout(limit, reaching(found, client.send(request))).await;
+        answered.map_err(|_| Failure::Timeout)?.map_err(|error| {
+            self.names.look_up_again_soon(&url);
+            failure_of(&error)
+        })
     }
+}
+
+/// `None`: a header cannot be one.
+pub(crate) fn request(
+    method: Method,
+    url: Url,
+    headers: Vec<(String, String)>,
+    body: Option<Body>,
+) -> Option<Request> {
+    let pairs = headers
+        .into_iter()
+        .map(|(name, value)| Some((HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?)));
+    let mut request = Request::new(method, url);
+    *request.headers_mut() = pairs.collect::<Option<HeaderMap>>()?;
+    *request.body_mut() = body;
+    Some(request)
+}
+
+fn failure_of(error: &BoxError) -> Failure {
+    if is_refused_address(error) {
+        return Failure::RefusedAddress;
+    }
+    if is_timeout(&**error) { Failure::Timeout } else { Failure::Unreachable }
+}
+
+/// Whether the guard refused every address of the name.
+fn is_refused_address(error: &BoxError) -> bool {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(&**error);
+    while let Some(error) = cause {
+        if error.is::<NoPermittedAddress>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 fn client(guard: &Guard, reach: Reach, connections: &Connections) -> Option<Client> {

@@ -94,7 +94,7 @@ impl Names {
     }
 
     /// A call of `url` failed, perhaps because its host has moved: its addresses are looked up again after five seconds.
-    pub(crate) fn doubt(&self, url: &Url) {
+    pub(crate) fn look_up_again_soon(&self, url: &Url) {
         let mut state = self.0.state();
         let known = url.domain().and_then(|name| state.names.get_mut(name));
         if let Some(Known::Answered { lasts, .. }) = known {

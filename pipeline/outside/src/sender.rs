@@ -1,20 +1,15 @@
 //! Posts to URLs that users set, within limits that no receiver can stretch.
 
-use std::error::Error;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
-use reqwest::{Body, Method, Request, Response, Url};
-use upstream::{BoxError, is_timeout};
+use reqwest::header::RETRY_AFTER;
+use reqwest::{Body, Method, Response, Url};
 
-use crate::clients::{CannotSend, Clients};
-use crate::guard::{Guard, Reach};
+use crate::clients::{CannotSend, Clients, Failure, request};
+use crate::guard::Guard;
 use crate::lookup::{Lookup, SystemLookup};
-use crate::names::Names;
-use crate::resolver::{NoPermittedAddress, reaching};
 use crate::retry_after::retry_after;
 
 /// Until the head of the answer is there.
@@ -48,8 +43,6 @@ pub enum Answer {
 /// Calls other people's servers. Cheap to clone; keeps connections.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    guard: Guard,
-    names: Names,
     clients: Clients,
 }
 
@@ -61,7 +54,7 @@ impl Sender {
 
     /// The same with another resolver.
     pub fn with_lookup(guard: Guard, lookup: Arc<dyn Lookup>) -> Result<Self, CannotSend> {
-        Ok(Self { names: Names::new(lookup), clients: Clients::new(&guard)?, guard })
+        Ok(Self { clients: Clients::new(guard, lookup)? })
     }
 
     /// Posts `body` once, never twice, for `user`, whose names share a bounded part of the look-ups. `now` is what a date in
@@ -74,41 +67,29 @@ impl Sender {
         body: impl Into<Body>,
         now: DateTime<Utc>,
     ) -> Answer {
-        // Again, since an endpoint may be older than today's allowed ranges.
-        let (Ok(()), Some(reach), Some(headers)) =
-            (self.guard.check(url), Reach::of(url), header_map(headers))
-        else {
+        let Some(request) = request(Method::POST, url.clone(), headers, Some(body.into())) else {
             return Answer::Refused;
         };
-        let found = match self.names.of(user, url).await {
-            Ok(found) => found,
-            Err(error) if error.kind() == io::ErrorKind::TimedOut => return Answer::Timeout,
-            Err(_) => return Answer::Unreachable,
-        };
-        let mut request = Request::new(Method::POST, url.clone());
-        *request.headers_mut() = headers;
-        *request.body_mut() = Some(body.into());
-        let call = reaching(found, self.clients.of(reach).send(request));
-        match tokio::time::timeout(TOTAL_TIMEOUT, call).await {
-            Ok(Ok(response)) => {
+        match self.clients.send(user, request, TOTAL_TIMEOUT).await {
+            Ok(response) => {
                 let answer = status_of(&response, now);
                 let _ = tokio::time::timeout(BODY_TIMEOUT, read_to_limit(response)).await;
                 answer
             }
-            Ok(Err(error)) => {
-                self.names.doubt(url);
-                failure_of(&error)
-            }
-            Err(_) => Answer::Timeout,
+            Err(failure) => failure.into(),
         }
     }
 }
 
-pub(crate) fn header_map(headers: Vec<(String, String)>) -> Option<HeaderMap> {
-    let pairs = headers
-        .into_iter()
-        .map(|(name, value)| Some((HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?)));
-    pairs.collect()
+impl From<Failure> for Answer {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Refused => Self::Refused,
+            Failure::RefusedAddress => Self::RefusedAddress,
+            Failure::Timeout => Self::Timeout,
+            Failure::Unreachable => Self::Unreachable,
+        }
+    }
 }
 
 fn status_of(response: &Response, now: DateTime<Utc>) -> Answer {
@@ -129,23 +110,4 @@ async fn read_to_limit(mut response: Response) {
             return;
         }
     }
-}
-
-fn failure_of(error: &BoxError) -> Answer {
-    if is_refused_address(error) {
-        return Answer::RefusedAddress;
-    }
-    if is_timeout(&**error) { Answer::Timeout } else { Answer::Unreachable }
-}
-
-/// Whether the guard refused every address of the name.
-pub(crate) fn is_refused_address(error: &BoxError) -> bool {
-    let mut cause: Option<&(dyn Error + 'static)> = Some(&**error);
-    while let Some(error) = cause {
-        if error.is::<NoPermittedAddress>() {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
 }
