@@ -44,7 +44,7 @@ impl api::ChatApps for ChatApps {
             let names = apps.iter().map(|app| (app.id.clone(), app.name.clone())).collect();
             // A stable sort: the others stay in the order in which they were installed.
             apps.sort_by_key(|app| Some(app.id.as_str()) != app_id);
-            let bytes = fit(&mut apps, room);
+            let bytes = leave_out_large(&mut apps, room);
             let (caller, user) = (Arc::clone(&self.caller), user.clone());
             UserApps { names, tools: Arc::new(UserTools { caller, user, apps }), bytes }
         }
@@ -53,7 +53,7 @@ impl api::ChatApps for ChatApps {
 }
 
 /// The bytes that the tools of apps take in a turn. Those of an app that would make it more than `room` are left out.
-fn fit(apps: &mut [InstalledApp], room: usize) -> usize {
+fn leave_out_large(apps: &mut [InstalledApp], room: usize) -> usize {
     let mut bytes: usize = 0;
     for app in apps {
         let Some(text) = &app.manifest else { continue };
@@ -185,7 +185,7 @@ mod tests {
         let large = format!("[{}[]]", "[0],".repeat(32_000));
         assert!(large.len() < 128 * 1_024 && parsed_size(&large) > 20_000_000, "{}", parsed_size(&large));
         let mut apps = [app("notes", "{}"), app("large", &large), app("minutes", "{}")];
-        let bytes = fit(&mut apps, 1_000_000);
+        let bytes = leave_out_large(&mut apps, 1_000_000);
         assert!(bytes < 10_000, "{bytes}");
         let lend: Vec<&str> = apps.iter().filter(|app| app.manifest.is_some()).map(|app| &*app.id).collect();
         assert_eq!(lend, ["notes", "minutes"]);

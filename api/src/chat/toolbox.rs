@@ -122,7 +122,7 @@ impl UserData {
     async fn fetch(&self, arguments: &Value) -> Done {
         let id = clean(arguments, "id").unwrap_or_default();
         let conversation = ConversationId::new(id.clone());
-        let reserve = |bytes: usize| self.account.hold(bytes.min(self.account.most()));
+        let reserve = |bytes: usize| self.account.hold_to_load(bytes);
         let found = self.ledger.store().conversation_within(&self.user, &conversation, reserve).await;
         let view = found.map_err(broken)?.map_err(|_| {
             ToolFailure("Too much of the user's data is in flight: fetch this again later.".to_owned())

@@ -96,7 +96,7 @@ async fn shown(
 ) -> Result<Option<(Value, Option<Reservation>)>, Error> {
     let mut held = None;
     let reserve = |bytes: usize| {
-        held = account.hold(bytes.min(account.most()))?;
+        held = account.hold_to_load(bytes)?;
         Ok::<_, Refused>(())
     };
     let view = ledger.store().conversation_within(user, conversation, reserve).await??;

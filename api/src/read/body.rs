@@ -46,8 +46,8 @@ impl FromRequest<AppState> for Body {
     }
 }
 
-/// The whole of a request's body. Of one that takes its time the key is looked up again: one that was revoked meanwhile lets
-/// nobody in any more.
+/// The whole of a request's body. Where it takes long to arrive, the request's key is looked up again, and a request whose key was
+/// revoked meanwhile is refused.
 pub(crate) async fn whole(request: Request, state: &AppState) -> Result<Bytes, Error> {
     let (parts, body) = request.into_parts();
     if let Some(Arrived(bytes)) = parts.extensions.get() {

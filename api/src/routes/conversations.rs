@@ -196,14 +196,13 @@ async fn find(state: &AppState, user: &UserId, id: &ConversationId) -> Result<Co
     state.ledger.store().conversation(user, id, false).await?.ok_or(Error::NotFound(KIND))
 }
 
-/// With its transcript, for which memory is reserved while it is loaded. The longest are loaded while their user holds nothing
-/// else: whether there is room for their answer is known then.
+/// With its transcript, for which memory is reserved while it is loaded.
 pub(super) async fn find_whole(
     state: &AppState,
     caller: &Caller,
     id: &ConversationId,
 ) -> Result<ConversationView, Error> {
-    let reserve = |bytes: usize| caller.account.hold(bytes.min(caller.account.most()));
+    let reserve = |bytes: usize| caller.account.hold_to_load(bytes);
     let found = state.ledger.store().conversation_within(&caller.user, id, reserve).await??;
     found.ok_or(Error::NotFound(KIND))
 }

@@ -186,6 +186,12 @@ impl Account {
         Ok(Some(held))
     }
 
+    /// Holds what is to be loaded. The longest are loaded while their user holds nothing else: whether there is room for their answer
+    /// is known then.
+    pub(crate) fn hold_to_load(&self, bytes: usize) -> Result<Option<Reservation>, Refused> {
+        self.hold(bytes.min(self.most()))
+    }
+
     /// Holds `bytes` more for the answer that is being made.
     pub(crate) fn hold_for_answer(&self, bytes: usize) -> Result<(), Refused> {
         let Some(opened) = self.opened.get() else { return Ok(()) };

@@ -45,7 +45,7 @@ enum Reminder {
 }
 
 impl Reminder {
-    /// What follows from a user's change of an item, which was new where there is none `before`; `None` when nothing does.
+    /// What follows from a user's change of an item, from what it was `before` (`None`: it is new); `None` when nothing follows.
     fn of(before: Option<&ActionItem>, after: &ActionItem) -> Option<Self> {
         let id = after.id.as_str();
         let had = before.and_then(|item| item.due_at);

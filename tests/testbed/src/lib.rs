@@ -176,7 +176,7 @@ impl TestDatabase {
         const ARE_WAITING: &str = "select count(*) >= $1 from pg_stat_activity \
             where datname = $2 and wait_event_type = 'Lock'";
         let (bed, name) = (self.bed, self.name.clone());
-        // On the bed's own runtime, as it uses its connections; it ends when nobody waits for it any more.
+        // On the bed's own runtime, whose connections it uses; it is aborted when `watching` is dropped.
         let mut watching = JoinSet::new();
         let watch = async move {
             let are_waiting = || {

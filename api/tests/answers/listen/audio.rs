@@ -108,8 +108,8 @@ async fn live_words_that_were_heard_before_a_reconnect_are_stored() {
     drop(young);
 }
 
-/// A device that comes back while nobody speaks: all that it heard before the first word counted as speech, and the conversation went
-/// on for as long as its socket was open.
+/// A device that comes back while nobody speaks: silence before the first word counted as speech, so that the conversation
+/// went on for as long as the socket was open.
 #[tokio::test]
 async fn live_silence_after_a_reconnect_ends_the_conversation() {
     let engine = Arc::new(Prompted::default());

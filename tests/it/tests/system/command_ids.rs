@@ -255,7 +255,7 @@ async fn interrupted_export_leaves_no_part_of_it() {
     }
 }
 
-/// Whoever reads memories waits for the advisory lock 1, for longer than for another lock.
+/// A statement that reads memories waits for the advisory lock 1 without a time limit.
 const STOPPING: &str = "insert into memories (user_id, memory_id, content, category, created_at, updated_at) \
          values ('u1', 'm', 'Likes tea', 'other', now(), now()); \
      alter table memories rename to kept; \
