@@ -18,6 +18,12 @@ pub(crate) async fn clone_of_migrated(bed: &Bed, name: String) -> String {
     name
 }
 
+/// A copy of another database; answers with its name.
+pub(crate) async fn copy(bed: &Bed, name: String, template: String) -> String {
+    create(bed, &name, &template).await;
+    name
+}
+
 /// A database without a schema; answers with its name.
 pub(crate) async fn empty(bed: &Bed, name: String) -> String {
     create(bed, &name, "template0").await;

@@ -2,11 +2,12 @@
 
 use db::After;
 use job::JobId;
+use ledger::Ledger;
 use operations::{ActionFilter, JobFilter, Operations};
 use outbox::DeliveryPage;
 use records::UserId;
 
-use crate::query_plans::assert_uses_with;
+use crate::query_plans::{Filled, HISTORY, assert_uses_in};
 
 /// 5,000 of the finished jobs become dead letters with two codes, one of them rare; and as many operator actions.
 const DEAD: &str = "update finalization_jobs set status = 'dead_letter', outcome = null, \
@@ -22,6 +23,12 @@ const DEAD: &str = "update finalization_jobs set status = 'dead_letter', outcome
         now() - n * interval '1 minute' from generate_series(0, 40000) n; \
     analyze";
 
+static OPERATED: Filled = Filled::with(&[HISTORY, "analyze", DEAD]);
+
+async fn assert_uses(indexes: &[(&str, &str)], operation: impl AsyncFn(&Ledger, usize)) {
+    assert_uses_in(&OPERATED.world().await, indexes, operation).await;
+}
+
 fn filter(status: Option<&str>, code: Option<&str>) -> JobFilter {
     JobFilter {
         status: status.map(str::to_owned),
@@ -32,7 +39,7 @@ fn filter(status: Option<&str>, code: Option<&str>) -> JobFilter {
 }
 
 async fn list_uses(index: &str, filter: JobFilter) {
-    assert_uses_with(DEAD, &[("finalization_jobs", index)], async |ledger, _| {
+    assert_uses(&[("finalization_jobs", index)], async |ledger, _| {
         let page = Operations::new(ledger).jobs_page(&filter).await.unwrap();
         assert!(!page.jobs.is_empty());
         if let Some(next) = page.next {
@@ -61,7 +68,7 @@ async fn causes_use_the_dead_letter_indexes() {
     for (code, index) in
         [(None, "finalization_jobs_dead"), (Some("no_content"), "finalization_jobs_dead_by_code")]
     {
-        assert_uses_with(DEAD, &[("finalization_jobs", index)], async |ledger, _| {
+        assert_uses(&[("finalization_jobs", index)], async |ledger, _| {
             let causes = Operations::new(ledger).causes(&filter(None, code)).await.unwrap();
             assert!(!causes.codes.is_empty());
         })
@@ -75,7 +82,7 @@ async fn overview_reads_no_finished_jobs() {
         ("finalization_jobs", "finalization_jobs_oldest"),
         ("webhook_deliveries", "webhook_deliveries_oldest"),
     ];
-    assert_uses_with(DEAD, &tables, async |ledger, _| {
+    assert_uses(&tables, async |ledger, _| {
         let operations = Operations::new(ledger);
         operations.overview().await.unwrap();
         assert_eq!(operations.activity(24).await.unwrap().len(), 60);
@@ -87,7 +94,7 @@ async fn overview_reads_no_finished_jobs() {
 async fn job_page_reads_its_own_rows_only() {
     let tables =
         [("finalization_jobs", "finalization_jobs_by_id"), ("operator_actions", "operator_actions_of_job")];
-    assert_uses_with(DEAD, &tables, async |ledger, time| {
+    assert_uses(&tables, async |ledger, time| {
         let id = JobId::from_text(format!("fj{}", 1_000 + time));
         let page = Operations::new(ledger).job_page(&id).await.unwrap().unwrap();
         assert_eq!(page.actions.len(), 1);
@@ -97,7 +104,7 @@ async fn job_page_reads_its_own_rows_only() {
 
 #[tokio::test]
 async fn operator_actions_use_the_newest_first_index() {
-    assert_uses_with(DEAD, &[("operator_actions", "operator_actions_newest")], async |ledger, _| {
+    assert_uses(&[("operator_actions", "operator_actions_newest")], async |ledger, _| {
         let page = Operations::new(ledger)
             .actions(&ActionFilter { limit: 50, ..ActionFilter::default() })
             .await
@@ -113,7 +120,7 @@ async fn operator_actions_use_the_newest_first_index() {
 #[tokio::test]
 async fn given_up_deliveries_use_their_index() {
     let index = [("webhook_deliveries", "webhook_deliveries_exhausted")];
-    assert_uses_with(DEAD, &index, async |ledger, _| {
+    assert_uses(&index, async |ledger, _| {
         let page = Operations::new(ledger).given_up_deliveries(None, None, 50).await.unwrap();
         let last = page.last().unwrap();
         let before = Some((last.finished_at, last.delivery_id.clone()));
@@ -124,7 +131,7 @@ async fn given_up_deliveries_use_their_index() {
 
 #[tokio::test]
 async fn workers_page_reads_leased_jobs_only() {
-    assert_uses_with(DEAD, &[("finalization_jobs", "finalization_jobs_leases")], async |ledger, _| {
+    assert_uses(&[("finalization_jobs", "finalization_jobs_leases")], async |ledger, _| {
         assert_eq!(Operations::new(ledger).workers().await.unwrap().strays.len(), 200);
     })
     .await;
@@ -133,7 +140,7 @@ async fn workers_page_reads_leased_jobs_only() {
 #[tokio::test]
 async fn deliveries_of_an_endpoint_use_their_index() {
     let index = [("webhook_deliveries", "webhook_deliveries_of_endpoint")];
-    assert_uses_with(DEAD, &index, async |ledger, time| {
+    assert_uses(&index, async |ledger, time| {
         let user = UserId::new(format!("u{}", time + 1));
         let page = ledger.outbox().deliveries(&user, "w", &DeliveryPage::first(50)).await.unwrap();
         let last = page.last().unwrap();
@@ -148,8 +155,10 @@ async fn deliveries_of_an_endpoint_use_their_index() {
 async fn operator_actions_of_an_endpoint_use_the_subject_index() {
     let acted = "insert into operator_actions (user_id, action_id, subject, action, operator, reason) \
             select 'u' || n % 500, 'b' || n, 'w', 'recover_webhook', 'olga', 'why' from generate_series(0, 9999) n";
-    let seed: &'static str = Box::leak(format!("{DEAD}; {acted}; analyze").into_boxed_str());
-    assert_uses_with(seed, &[("operator_actions", "operator_actions_of_subject")], async |ledger, time| {
+    let world = OPERATED.world().await;
+    world.database.seed(&[acted, "analyze"]).await;
+    let index = [("operator_actions", "operator_actions_of_subject")];
+    assert_uses_in(&world, &index, async |ledger, time| {
         let about = Some((UserId::new(format!("u{time}")), "w".to_owned()));
         let filter = ActionFilter { about, limit: 20, ..ActionFilter::default() };
         assert_eq!(Operations::new(ledger).actions(&filter).await.unwrap().len(), 20);

@@ -5,6 +5,8 @@
 use job::{JobId, Queue};
 use ledger::{ClaimRequest, Ledger, Settings};
 use records::{ConversationId, UserId};
+use testbed::TestDatabase;
+use tokio::sync::OnceCell;
 
 use crate::world::{World, wanted};
 
@@ -30,20 +32,40 @@ pub(crate) const HISTORY: &str = "insert into users (user_id) select 'u' || n fr
 /// Enough runs for the server to choose a generic plan.
 const TIMES: usize = 8;
 
-/// Runs an operation in a process of its own, and asserts that it read each table through the named index each time,
-/// and never by a sequential scan. A session reports its counters when it ends at the latest, so its end is awaited.
-async fn assert_uses(indexes: &[(&str, &str)], operation: impl AsyncFn(&Ledger, usize)) {
-    assert_uses_with("", indexes, operation).await;
+/// A database that the first test fills, and of which each has a copy.
+pub(crate) struct Filled {
+    statements: &'static [&'static str],
+    database: OnceCell<TestDatabase>,
 }
 
-/// The same, with more rows than the history.
-pub(crate) async fn assert_uses_with(
-    more: &'static str,
+impl Filled {
+    pub(crate) const fn with(statements: &'static [&'static str]) -> Self {
+        Self { statements, database: OnceCell::const_new() }
+    }
+
+    pub(crate) async fn world(&self) -> World {
+        let filled = async || {
+            let database = TestDatabase::new().await;
+            database.seed(self.statements).await;
+            database
+        };
+        World::over(self.database.get_or_init(filled).await.copy().await).await
+    }
+}
+
+static GROWN: Filled = Filled::with(&[HISTORY, "analyze"]);
+
+async fn assert_uses(indexes: &[(&str, &str)], operation: impl AsyncFn(&Ledger, usize)) {
+    assert_uses_in(&GROWN.world().await, indexes, operation).await;
+}
+
+/// Runs an operation in a process of its own, and asserts that it read each table through the named index each time,
+/// and never by a sequential scan. A session reports its counters when it ends at the latest, so its end is awaited.
+pub(crate) async fn assert_uses_in(
+    world: &World,
     indexes: &[(&str, &str)],
     operation: impl AsyncFn(&Ledger, usize),
 ) {
-    let world = World::new().await;
-    world.database.seed(&[HISTORY, "analyze", more]).await;
     let mut before = Vec::new();
     for (table, index) in indexes {
         before.push(world.scans(table, index).await);
@@ -87,8 +109,10 @@ async fn claim_for_other_users_uses_the_by_user_index() {
 async fn due_page_uses_the_parked_index() {
     const PARKED: &str = "update finalization_jobs set status = 'blocked_byok', ready_at = null, requires_keys = true, \
         first_blocked_at = admitted_at where status = 'queued'";
+    let world = GROWN.world().await;
+    world.database.seed(&[PARKED]).await;
     let index = [("finalization_jobs", "finalization_jobs_parked")];
-    assert_uses_with(PARKED, &index, async |ledger, _| {
+    assert_uses_in(&world, &index, async |ledger, _| {
         let page = ledger.due_page(None, 50).await.unwrap();
         assert_eq!(page.found.len(), 50);
         assert_eq!(ledger.due_page(page.next.as_ref(), 50).await.unwrap().found.len(), 50);

@@ -33,8 +33,13 @@ impl Deref for World {
 impl World {
     /// A world with one user, Ann.
     pub(crate) async fn new() -> Self {
+        Self::over(TestDatabase::new().await).await
+    }
+
+    /// The same over a database with rows.
+    pub(crate) async fn over(database: TestDatabase) -> Self {
         let ledger = |database: &TestDatabase| Ledger::new(database.options(), Settings::default());
-        Self { fixture: Fixture::with(ledger, &Default::default()).await }
+        Self { fixture: Fixture::over(database, ledger, &Default::default()).await }
     }
 
     /// A second process over the same database.

@@ -25,7 +25,15 @@ impl Deref for Fixture {
 
 impl Fixture {
     pub(crate) async fn with(ledger: impl FnOnce(&TestDatabase) -> Ledger, ann: &UserChange) -> Self {
-        let database = TestDatabase::new().await;
+        Self::over(TestDatabase::new().await, ledger, ann).await
+    }
+
+    /// The same over a database with rows.
+    pub(crate) async fn over(
+        database: TestDatabase,
+        ledger: impl FnOnce(&TestDatabase) -> Ledger,
+        ann: &UserChange,
+    ) -> Self {
         let ledger = ledger(&database);
         let behind = database.behind(4).await;
         let fixture = Self { ledger, behind, ann: UserId::new("ann"), database };

@@ -3,6 +3,7 @@
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use rustix::process::geteuid;
 
@@ -13,20 +14,41 @@ pub(crate) struct PrivateServer {
     bin: PathBuf,
     home: PathBuf,
     lent: Option<(u32, u32)>,
+    /// Whose data its own began as.
+    copied: Option<Arc<PrivateServer>>,
 }
 
 impl PrivateServer {
-    /// Makes a durable one and starts it.
+    /// Makes one and starts it. What it committed outlives it, and not a power cut.
     pub(crate) fn start() -> Self {
+        let mut server = Self::without_data();
+        let unused = Self::unused();
+        server.run("/bin/cp", &["-R", &unused.data(), &server.data()]);
+        server.copied = Some(unused);
+        server.up();
+        server
+    }
+
+    /// The data of a server that was never started, made once for those that are there at a time.
+    fn unused() -> Arc<Self> {
+        static UNUSED: Mutex<Weak<PrivateServer>> = Mutex::new(Weak::new());
+        let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
+        unused.upgrade().unwrap_or_else(|| {
+            let server = Arc::new(Self::without_data());
+            let words = ["-D", &server.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"];
+            server.run("initdb", &words);
+            *unused = Arc::downgrade(&server);
+            server
+        })
+    }
+
+    fn without_data() -> Self {
         let home = testbed::empty_directory("own-server");
         let lent = geteuid().is_root().then(lent_user);
         if let Some((uid, gid)) = lent {
             std::os::unix::fs::chown(&home, Some(uid), Some(gid)).expect("root may give it away");
         }
-        let server = Self { bin: programs(), home, lent };
-        server.run("initdb", &["-D", &server.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8"]);
-        server.up();
-        server
+        Self { bin: programs(), home, lent, copied: None }
     }
 
     /// A migrated database with the person `u1`: her key.
@@ -58,7 +80,7 @@ impl PrivateServer {
 
     /// Starts it, and waits until it takes connections.
     pub(crate) fn up(&self) {
-        let settings = format!("-c listen_addresses= -k {}", self.home.display());
+        let settings = format!("-c listen_addresses= -c fsync=off -k {}", self.home.display());
         let log = self.home.join("server.log").display().to_string();
         self.run("pg_ctl", &["-D", &self.data(), "-w", "-l", &log, "-o", &settings, "start"]);
     }
