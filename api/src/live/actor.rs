@@ -277,6 +277,7 @@ impl Actor {
             let event = if resumed { "resumed" } else { "opened" };
             self.state.metrics.live.conversations.with_label_values(&[event]).inc();
             self.seat.own(&current.id, &self.commands.0);
+            self.send(&ServerFrame::Conversation(current.id.as_str().to_owned()));
             self.current = Some(current);
             if let Some(ear) = &self.ear {
                 self.taken.opened(ear);

@@ -214,6 +214,8 @@ pub enum ServerFrame {
     Interim(Vec<Interim>),
     /// `service_status`.
     Status(StatusFrame),
+    /// `conversation_session`: the conversation that the session fills from now on.
+    Conversation(String),
     /// `memory_processing_started`, with the conversation as the developer interface shows it.
     ProcessingStarted(Value),
     /// `memory_created`, with the conversation as the developer interface shows it.
@@ -326,6 +328,7 @@ impl StatusFrame {
 enum Event<'f> {
     InterimTranscript { segments: &'f [Interim] },
     ServiceStatus(&'f StatusFrame),
+    ConversationSession { conversation_id: &'f str, status: &'static str },
     MemoryProcessingStarted { memory: &'f Value },
     MemoryCreated { memory: &'f Value, messages: [(); 0] },
     LastMemory { memory_id: &'f str },
@@ -342,6 +345,9 @@ impl ServerFrame {
             Self::Segments(segments) => return serde_json::to_string(segments).unwrap_or_default(),
             Self::Interim(segments) => Event::InterimTranscript { segments },
             Self::Status(status) => Event::ServiceStatus(status),
+            Self::Conversation(id) => {
+                Event::ConversationSession { conversation_id: id, status: "in_progress" }
+            }
             Self::ProcessingStarted(memory) => Event::MemoryProcessingStarted { memory },
             Self::Created(memory) => Event::MemoryCreated { memory, messages: [] },
             Self::LastMemory(id) => Event::LastMemory { memory_id: id },
