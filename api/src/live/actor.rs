@@ -62,6 +62,8 @@ pub(crate) struct Actor {
     pub(super) client_stt: bool,
     /// Audio of this session may not be recognized: its user's own key is required and missing.
     pub(super) audio_refused: bool,
+    /// Audio is recognized under the service's key.
+    pub(super) under_service_key: bool,
     pub(super) seat: Seat,
     pub(super) stop: CancellationToken,
     pub(super) session: Session,

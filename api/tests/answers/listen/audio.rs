@@ -249,6 +249,31 @@ async fn live_byok_user_without_keys_may_send_transcripts_but_no_audio() {
 }
 
 #[tokio::test]
+async fn live_user_who_requires_own_keys_since_sends_no_more_audio_to_the_service_key() {
+    let engine = Arc::new(WordASecond::default());
+    let every = Duration::from_millis(50);
+    let live = LiveSettings { engine, key_checked_every: every, ..LiveSettings::default() };
+    let setup = Setup::with(Settings { live, ..quick() }).await;
+    let mut line = setup.line("").await.ready().await;
+    line.send_bytes(vec![128; 16_000]).await;
+    assert_eq!(line.until("segments").await[0]["text"], "word0");
+    setup.bench.run("update users set requires_byok = true").await;
+    let audio = async {
+        loop {
+            let _ = line.socket.send(Message::binary(vec![128; 80])).await;
+            if let Ok(Ok(frame)) = timeout(Duration::from_millis(10), line.next()).await
+                && frame["status"] == "stt_failed"
+            {
+                return frame;
+            }
+        }
+    };
+    let failed = timeout(Duration::from_secs(30), audio).await.expect("audio is refused");
+    assert_eq!((&failed["reason"], &failed["retryable"]), (&json!("own_key_required"), &json!(false)));
+    assert_eq!(line.closed().await, 4003);
+}
+
+#[tokio::test]
 async fn live_named_speaker_keeps_their_person_and_invalid_names_change_nothing() {
     let (setup, _) = setup().await;
     let made = setup.bench.post("/v1/users/me/people", json!({ "name": "Maria" })).await;
