@@ -212,6 +212,8 @@ pub enum ServerFrame {
     Segments(Vec<Shown>),
     /// `interim_transcript`: words that may still change, which replace the ones before.
     Interim(Vec<Interim>),
+    /// `speech_gap`: so many seconds of speech were given up, and why.
+    Gap(f64, &'static str),
     /// `service_status`.
     Status(StatusFrame),
     /// `conversation_session`: the conversation that the session fills from now on.
@@ -327,6 +329,7 @@ impl StatusFrame {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Event<'f> {
     InterimTranscript { segments: &'f [Interim] },
+    SpeechGap { seconds: f64, reason: &'static str },
     ServiceStatus(&'f StatusFrame),
     ConversationSession { conversation_id: &'f str, status: &'static str },
     MemoryProcessingStarted { memory: &'f Value },
@@ -344,6 +347,7 @@ impl ServerFrame {
             Self::Ping => return "ping".to_owned(),
             Self::Segments(segments) => return serde_json::to_string(segments).unwrap_or_default(),
             Self::Interim(segments) => Event::InterimTranscript { segments },
+            Self::Gap(seconds, reason) => Event::SpeechGap { seconds: *seconds, reason: *reason },
             Self::Status(status) => Event::ServiceStatus(status),
             Self::Conversation(id) => {
                 Event::ConversationSession { conversation_id: id, status: "in_progress" }

@@ -86,6 +86,19 @@ async fn live_words_behind_an_end_request_are_kept_when_the_socket_is_closed_at_
     setup.until(1, "select count(*) from transcript_segments where content = 'Behind.'").await;
 }
 
+/// Who reads along would take what was given up for silence.
+#[tokio::test]
+async fn live_speech_that_was_given_up_is_said() {
+    let engine = Arc::new(Prompted::default());
+    let live = LiveSettings { engine: engine.clone(), ..LiveSettings::default() };
+    let setup = Setup::with(Settings { live, ..quick() }).await;
+    let mut line = setup.line("codec=pcm16&sample_rate=16000").await.ready().await;
+    let gap = speech::Gap { start: 2.0, end: 4.5, reason: speech::Reason::Overloaded };
+    engine.events().send(speech::Event::Gap(gap)).await.unwrap();
+    let expected = json!({ "type": "speech_gap", "seconds": 2.5, "reason": "overloaded" });
+    assert_eq!(line.until("speech_gap").await, expected);
+}
+
 /// A phone that changes its network comes back at once: what it had said until then was lost, although it had been heard.
 #[tokio::test]
 async fn live_words_that_were_heard_before_a_reconnect_are_stored() {
