@@ -71,7 +71,7 @@ async fn list(state: AppState, caller: Caller, parameters: Query) -> Answered {
 }
 
 /// A page that one user may never hold is one to ask less of.
-fn too_long(refused: Refused) -> Error {
+pub(super) fn too_long(refused: Refused) -> Error {
     match refused {
         Refused::TooLarge => db::Error::TooMuch.into(),
         Refused::Busy => Error::Refused(Code::Overloaded),
