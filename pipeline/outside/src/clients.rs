@@ -57,8 +57,8 @@ impl Clients {
         Ok(Self { guard, names: Names::new(lookup), http, https })
     }
 
-    /// Sends a request once, never twice, for `user`, whose names share a bounded part of the look-ups. Once its name is known, the
-    /// head of its answer is waited for until `limit`.
+    /// Sends a request, which is processed once at most, for `user`, whose names share a bounded part of the look-ups. Once its
+    /// name is known, the head of its answer is waited for until `limit`.
     pub(crate) async fn send(
         &self,
         user: &str,

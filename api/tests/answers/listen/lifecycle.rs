@@ -57,7 +57,8 @@ async fn live_session_names_each_conversation_that_it_fills() {
     let mut line = setup.line("custom_stt=enabled").await;
     let named = line.until("conversation_session").await;
     let first = setup.id_in_progress().await;
-    let expected = json!({ "type": "conversation_session", "conversation_id": first, "status": "in_progress" });
+    let expected =
+        json!({ "type": "conversation_session", "conversation_id": first, "status": "in_progress" });
     assert_eq!(named, expected);
     line.say(&["Buy milk."], 0.0).await;
     line.until("segments").await;
