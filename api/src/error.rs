@@ -167,13 +167,10 @@ fn later(mut response: Response, seconds: u64) -> Response {
     response
 }
 
-/// A page whose transcripts are longer than one answer may be.
+/// A page that is longer than one answer may be.
 fn too_much() -> Problem {
     let loc = vec!["query".into(), "limit".into()];
-    Problem::rule(
-        loc,
-        "the transcripts of this page are too long for one answer: ask for fewer conversations",
-    )
+    Problem::rule(loc, "this page is too long for one answer: ask for less, or without transcripts")
 }
 
 /// 429 with the time after which there is room again; 422 where time makes none.

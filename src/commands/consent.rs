@@ -15,7 +15,7 @@ pub(crate) struct Cause {
     #[arg(long, value_name = "WORDS", value_parser = reason)]
     pub(crate) reason: String,
     /// Operator, recorded with the action; required where USER is not set.
-    #[arg(long, env = "USER", value_name = "NAME", value_parser = operator)]
+    #[arg(long, env = "USER", value_name = "NAME", value_parser = super::named::name)]
     pub(crate) operator: String,
 }
 
@@ -66,14 +66,6 @@ impl Consent {
         }
         Ok(meant)
     }
-}
-
-/// Who acts is recorded: a name that is empty, or breaks a line of the list of actions, says nothing.
-pub(super) fn operator(name: &str) -> Result<String, String> {
-    super::named::name(name).and_then(|name| match name.chars().any(char::is_control) {
-        true => Err("a name has no control characters".to_owned()),
-        false => Ok(name),
-    })
 }
 
 /// A reason has words: an empty one is useless.

@@ -8,7 +8,8 @@ use operations::{CHECKS, Finding, Operations};
 use serde_json::{Value, json};
 
 use super::{
-    consent::{operator, reason},
+    consent::reason,
+    named,
     over_shards::Failures,
     progress,
     stderr::note,
@@ -35,7 +36,7 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "WORDS", value_parser = reason, requires = "fix_totals")]
     reason: Option<String>,
     /// Operator, recorded with the recount; required for it where USER is not set.
-    #[arg(long, env = "USER", value_name = "NAME", value_parser = operator, required_if_eq("fix_totals", "true"))]
+    #[arg(long, env = "USER", value_name = "NAME", value_parser = named::name, required_if_eq("fix_totals", "true"))]
     operator: Option<String>,
 }
 

@@ -62,6 +62,8 @@ pub(crate) struct Actor {
     pub(super) client_stt: bool,
     /// Audio of this session may not be recognized: its user's own key is required and missing.
     pub(super) audio_refused: bool,
+    /// Audio is recognized under the service's key.
+    pub(super) under_service_key: bool,
     pub(super) seat: Seat,
     pub(super) stop: CancellationToken,
     pub(super) session: Session,
@@ -277,6 +279,7 @@ impl Actor {
             let event = if resumed { "resumed" } else { "opened" };
             self.state.metrics.live.conversations.with_label_values(&[event]).inc();
             self.seat.own(&current.id, &self.commands.0);
+            self.send(&ServerFrame::Conversation(current.id.as_str().to_owned()));
             self.current = Some(current);
             if let Some(ear) = &self.ear {
                 self.taken.opened(ear);

@@ -61,17 +61,17 @@ impl Actor {
             false => Arc::clone(&state.settings.live.engine),
         };
         let can = engine.capabilities();
-        let audio_refused = can.audio && requires_own_key && (own_key.is_none() || !can.own_key);
+        let uses_own_key = own_key.is_some() && can.own_key && can.audio;
+        let audio_refused = can.audio && requires_own_key && !uses_own_key;
         let opened = match audio_refused {
             true => None,
             false => Some(engine.open(speech::Session {
                 language: asks.language,
                 channels: asks.format.channels(),
                 vocabulary,
-                own_key: own_key.clone().filter(|_| can.own_key && can.audio),
+                own_key: own_key.clone().filter(|_| uses_own_key),
             })),
         };
-        let uses_own_key = own_key.is_some() && can.own_key && can.audio;
         let taken = Taken::new(engine.name(), uses_own_key, state.settings.live.speech_price);
         let now = Instant::now();
         let key_checked_every = state.settings.live.key_checked_every;
@@ -102,6 +102,7 @@ impl Actor {
             key,
             client_stt: asks.client_stt,
             audio_refused,
+            under_service_key: can.audio && !uses_own_key,
             seat,
             stop,
             session,

@@ -1,5 +1,6 @@
 //! Strings, bounded in code points.
 
+use records::is_one_line;
 use serde_json::{Map, Value, json};
 
 use super::{Report, Take};
@@ -11,12 +12,16 @@ pub(crate) struct Text {
     max: usize,
     /// Why one that is blank is refused, where it is.
     not_blank: Option<&'static str>,
+    one_line: bool,
 }
+
+/// What [`is_one_line`] refuses, in a class of a pattern.
+const BREAKS: &str = r"\x00-\x1f\x7f-\x9f\u2028\u2029";
 
 impl Text {
     /// Bounded on both sides.
     pub(crate) const fn between(min: usize, max: usize) -> Self {
-        Self { min, max, not_blank: None }
+        Self { min, max, not_blank: None, one_line: false }
     }
 
     /// As long as labels, names and addresses of other people's making may be: bounded because lists repeat them.
@@ -32,6 +37,11 @@ impl Text {
     /// It holds more than white space, or is refused in these words.
     pub(crate) const fn not_blank(self, words: &'static str) -> Self {
         Self { not_blank: Some(words), ..self }
+    }
+
+    /// A name: without line breaks and other control characters.
+    pub(crate) const fn one_line(self) -> Self {
+        Self { one_line: true, ..self }
     }
 }
 
@@ -54,6 +64,9 @@ impl Take for Text {
         match self.not_blank {
             // Postgres' text cannot hold U+0000: better refused here than broken there.
             _ if text.contains('\0') => report.rule("the character U+0000 is not allowed"),
+            _ if self.one_line && !is_one_line(text) => {
+                report.rule("line breaks and control characters are not allowed")
+            }
             Some(words) if text.trim().is_empty() => report.rule(words),
             _ => Some(text.clone()),
         }
@@ -67,8 +80,14 @@ impl Take for Text {
         if self.max < usize::MAX {
             schema.insert("maxLength".to_owned(), self.max.into());
         }
-        if self.not_blank.is_some() {
-            schema.insert("pattern".to_owned(), "\\S".into());
+        let pattern = match (self.not_blank.is_some(), self.one_line) {
+            (false, false) => None,
+            (true, false) => Some(r"\S".to_owned()),
+            (false, true) => Some(format!("^[^{BREAKS}]*$")),
+            (true, true) => Some(format!(r"^[^{BREAKS}]*[^\s{BREAKS}][^{BREAKS}]*$")),
+        };
+        if let Some(pattern) = pattern {
+            schema.insert("pattern".to_owned(), pattern.into());
         }
         schema.into()
     }

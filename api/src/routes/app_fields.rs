@@ -110,8 +110,7 @@ impl Change {
 }
 
 pub(super) fn read_new(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool) -> Option<AppFields> {
-    let name = fields.required("name", Text::between(1, 100));
-    refuse_blank(fields, "name", name.as_deref());
+    let name = fields.required("name", name());
     let description = fields.optional("description", Text::between(0, 1_000));
     let visibility = fields.optional("visibility", visibility());
     let mut url = |name| {
@@ -142,8 +141,7 @@ pub(super) fn read_new(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool)
 }
 
 pub(super) fn read_change(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool) -> Option<Change> {
-    let name = fields.present("name", Text::between(1, 100));
-    refuse_blank(fields, "name", name.as_deref());
+    let name = fields.present("name", name());
     let description = fields.nullable("description", Text::between(0, 1_000)).map(Option::unwrap_or_default);
     let visibility = fields.present("visibility", visibility());
     let mut url = |name| {
@@ -176,6 +174,11 @@ pub(super) fn read_change(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bo
             Some(Some(token)) => replaced(token),
         },
     })
+}
+
+/// Other users read it in their lists and notifications, and models in prompts.
+fn name() -> Text {
+    Text::between(1, 100).not_blank("name must not be blank").one_line()
 }
 
 fn replaced(token: String) -> McpToken {

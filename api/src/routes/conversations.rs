@@ -71,7 +71,7 @@ async fn list(state: AppState, caller: Caller, parameters: Query) -> Answered {
 }
 
 /// A page that one user may never hold is one to ask less of.
-fn too_long(refused: Refused) -> Error {
+pub(super) fn too_long(refused: Refused) -> Error {
     match refused {
         Refused::TooLarge => db::Error::TooMuch.into(),
         Refused::Busy => Error::Refused(Code::Overloaded),
@@ -157,13 +157,13 @@ async fn one(
 async fn change(state: AppState, caller: Caller, Ids(id): Ids<String>, body: Body) -> Answered {
     let change = object(body, read_change)?;
     let id = ConversationId::new(id);
-    if let Some(Some(folder)) = &change.folder_id
-        && !state.ledger.store().has_folder(&caller.user, folder).await?
-    {
-        return Err(Error::NotFound("Folder"));
-    }
     if !state.ledger.store().change_conversation(&caller.user, &id, &change).await? {
-        return Err(Error::NotFound(KIND));
+        return Err(match &change.folder_id {
+            Some(Some(folder)) if !state.ledger.store().has_folder(&caller.user, folder).await? => {
+                Error::NotFound("Folder")
+            }
+            _ => Error::NotFound(KIND),
+        });
     }
     let view = find(&state, &caller.user, &id).await?;
     Ok(Json(shapes::conversation(&view, false)).into_response())

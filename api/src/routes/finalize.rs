@@ -251,7 +251,8 @@ pub(super) async fn poll(
     headers: HeaderMap,
 ) -> Answered {
     let found = state.ledger.poll(&caller.user, &ConversationId::new(id)).await?;
-    let job = found.ok_or(Error::NotFound("Conversation finalization job"))?;
+    let mut job = found.ok_or(Error::NotFound("Conversation finalization job"))?;
+    job.can_finalize_again &= state.settings.finalize_enabled;
     // The job's id names user, conversation and revision; its row's version every change of the job.
     let again = if job.can_finalize_again { "-again" } else { "" };
     let tag = format!("W/\"{}-{}{again}\"", job.job_id.as_str(), job.version);

@@ -6,7 +6,7 @@ use records::{Memory, MemoryCategory, MemoryId, UserId};
 use serde_json::{Value, json};
 use store::MemoryFilter;
 
-use super::{answer, links, path::Ids};
+use super::{answer, conversations::too_long, links, path::Ids};
 use crate::{
     Answer, Answered, AppState, Caller, Endpoint, Error, Reply, Scope,
     endpoint::CURSOR,
@@ -101,7 +101,10 @@ fn visibility() -> Named<Choice<&'static str, bool>> {
 
 async fn list(state: AppState, caller: Caller, parameters: Query) -> Answered {
     let (page, filter) = query(&parameters, read_filter)?;
-    let memories = state.ledger.store().memories(&caller.user, &filter).await?;
+    // As much again for the answer that is made of them.
+    let reserve = |bytes: usize| caller.account.hold_for_answer(2 * bytes);
+    let found = state.ledger.store().memories_within(&caller.user, &filter, reserve).await?;
+    let memories = found.map_err(too_long)?;
     Ok(links::answer(&parameters.uri, page, &memories, shapes::memory))
 }
 

@@ -74,7 +74,7 @@ shape! {
         /// Where it took place.
         #[serde(skip_serializing_if = "Option::is_none")]
         geolocation: Option<Geolocation<'a>> = view.conversation.geolocation.as_ref().map(place);
-        /// Results of the user's apps (`apps` of `PATCH /v1/users/me`); absent without any.
+        /// Results of the user's apps (`apps` of `PATCH /v1/users/me`, and installed ones that write summaries); absent without any.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         apps_results: Vec<AppResult<'a>> = view.apps_results.iter().map(result).collect();
         /// The status.
@@ -278,7 +278,7 @@ shape! {
 shape! {
     /// What an app made of a conversation.
     result<'a>(result: &'a (Option<String>, String)) -> AppResult {
-        /// Which app: `minutes`, `decisions` or `questions`.
+        /// Which app: `minutes`, `decisions`, `questions`, or the id of an installed one.
         app_id: Option<&'a str> = result.0.as_deref();
         /// Its text.
         content: &'a str = &result.1;

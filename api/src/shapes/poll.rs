@@ -40,7 +40,8 @@ shape! {
         /// The status in short.
         #[schemars(with = "JobProgress")]
         progress: &'static str = progress(poll), "running";
-        /// Whether a finalize would admit the conversation once more: it failed.
+        /// Whether a finalize would do something: the conversation failed and is admitted once more, or its job is `blocked_byok` and
+        /// the user's own key, sent with the finalize, resumes it.
         can_finalize_again: bool = poll.can_finalize_again, false;
         /// The cause of the last failure, or of the last release without a failure.
         cause: Option<FailureCause> = poll.cause.as_ref().map(cause), null;

@@ -268,6 +268,8 @@ async fn byok_repeated_create_resumes_the_job_in_inline_mode_too() {
         let id = made.body["id"].as_str().unwrap().to_owned();
         let (job, status) = setup.poll(&id).await;
         assert_eq!((status, setup.handed_over()), (json!("blocked_byok"), vec![]));
+        let poll = setup.bench.get(&format!("/v1/conversations/{id}/finalization")).await.body;
+        assert_eq!(poll["can_finalize_again"], finalize_enabled, "finalize is 503 without durable dispatch");
 
         let again = setup.ask(&path, &body, &[KEY]).await;
 

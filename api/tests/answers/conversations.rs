@@ -91,6 +91,24 @@ async fn conversation_patch_needs_a_field_and_visibility_hides_without_deleting(
     assert_eq!(bench.get(&path).await.status, 200);
 }
 
+/// It was 200, and took the conversation out of the folder in which it was.
+#[tokio::test]
+async fn filing_into_a_folder_that_is_deleted_meanwhile_is_404_and_changes_nothing() {
+    let bench = Bench::new().await;
+    let id = completed(&bench, "one").await;
+    let path = format!("{P}/conversations/{id}");
+    let folders = bench.get(&format!("{P}/folders")).await.body;
+    let file = async |folder: &Value| {
+        bench.ask(&bench.key, Method::PATCH, &path, Some(json!({ "folder_id": folder }))).await
+    };
+    assert_eq!(file(&folders[0]["id"]).await.status, 200);
+    let doomed = folders[1]["id"].as_str().unwrap();
+    let deleted = format!("delete from folders where folder_id = '{doomed}'");
+    let answer = bench.database.overtaken_by(&deleted, file(&folders[1]["id"])).await;
+    assert_eq!((answer.status.as_u16(), answer.body), (404, json!({ "detail": "Folder not found" })));
+    assert_eq!(bench.get(&path).await.body["folder_id"], folders[0]["id"]);
+}
+
 #[tokio::test]
 async fn other_users_conversations_are_404_on_every_route() {
     let bench = Bench::new().await;

@@ -228,6 +228,24 @@ async fn memory_budget_refuses_a_page_over_the_users_share_with_422() {
     assert_eq!(bench.get(&format!("{P}/conversations")).await.body.as_array().map(Vec::len), Some(5));
 }
 
+/// A thousand memories with all their tags were loaded and written first, 40 MB and more for each request.
+#[tokio::test]
+async fn memory_budget_refuses_a_page_of_memories_while_loading_it() {
+    let (bench, registry) = bench().await;
+    bench
+        .run(
+            "insert into memories (user_id, memory_id, content, category, visibility, tags, created_at, updated_at) \
+                 select 'ann', 'm' || n, 'x', 'other', 'private', array_fill(repeat('x', 100), array[40]), now(), now() \
+                 from generate_series(1, 100) n",
+        )
+        .await;
+    let page = bench.get(&format!("{P}/memories?limit=100")).await;
+    assert_eq!((page.status.as_u16(), page.kinds()[0].1), (422, &json!(["query", "limit"])), "and not 503");
+    let page = bench.get(&format!("{P}/memories?limit=10")).await;
+    assert_eq!((page.status.as_u16(), page.body.as_array().map(Vec::len)), (200, Some(10)));
+    assert_eq!(held(&registry), 0.0);
+}
+
 #[tokio::test]
 async fn memory_budget_counts_answers_without_transcripts() {
     let (bench, registry) = bench().await;

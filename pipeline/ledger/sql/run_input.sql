@@ -34,7 +34,11 @@ cross join lateral (
     from (select * from folders d where d.user_id = $1 order by d.position, d.folder_id) o) f
 cross join lateral (
     select array_agg(o.person_id) as known_ids, array_agg(o.name) as known_names
-    from (select * from people w where w.user_id = $1 order by w.person_id) o) p
+    from (select * from people w
+          where w.user_id = $1
+            and w.person_id in (select t.person_id from transcript_segments t
+                                where t.user_id = $1 and t.conversation_id = $2)
+          order by w.person_id) o) p
 cross join lateral (
     select array_agg(o.app_id) as prompt_app_ids, array_agg(o.summary_prompt) as prompts
     from (select i.app_id, b.summary_prompt

@@ -35,7 +35,8 @@ pub struct Poll {
     pub backing_off: bool,
     /// What lies behind the last failure or release of a job that is not completed.
     pub cause: Option<Cause>,
-    /// Whether a finalize would admit the next revision: the conversation failed.
+    /// Whether a finalize would do something: the conversation failed and is admitted anew, or the job is parked and resumed with
+    /// the keys that the finalize brings.
     pub can_finalize_again: bool,
 }
 
@@ -71,7 +72,8 @@ fn poll(row: PollRow) -> Result<Poll, Error> {
             State::Completed { .. } => None,
             _ => row.history.last_cause(),
         },
-        can_finalize_again: row.conversation_status == Status::Failed.as_str(),
+        can_finalize_again: row.conversation_status == Status::Failed.as_str()
+            || job.state == State::BlockedByok,
         status: job.state.status(),
         terminal: job.state.is_terminal(),
         retryable: matches!(job.state, State::Queued { .. }),

@@ -37,7 +37,7 @@ pub struct RunInput {
     pub recent_items: Vec<RecentItem>,
     /// What the person's memories say, newest first, not of this conversation, at most 1,000.
     pub memories: Vec<String>,
-    /// Names of the people that the user knows, by id.
+    /// Names of those whom the transcript names by id, as far as the user knows them.
     pub people: Vec<(String, String)>,
 }
 

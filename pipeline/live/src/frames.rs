@@ -86,20 +86,8 @@ struct Typed {
 #[derive(Deserialize)]
 struct Suggested {
     segments: Vec<Value>,
-    stt_provider: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Said {
-    id: Option<String>,
-    text: String,
-    speaker: Option<String>,
-    speaker_id: Option<i32>,
     #[serde(default)]
-    is_user: bool,
-    person_id: Option<String>,
-    start: f64,
-    end: f64,
+    stt_provider: Value,
 }
 
 #[derive(Deserialize)]
@@ -140,11 +128,11 @@ impl ClientFrame {
             "suggested_transcript" => {
                 let Suggested { segments, stt_provider } = read(text)?;
                 let sent = segments.len();
-                let segments: Vec<_> = segments.into_iter().filter_map(usable).collect();
+                let segments: Vec<_> = segments.iter().filter_map(usable).collect();
                 Self::SuggestedTranscript {
                     unusable: sent - segments.len(),
                     segments,
-                    stt_provider: stt_provider.filter(|name| is_label(name)),
+                    stt_provider: stt_provider.as_str().filter(|name| is_label(name)).map(str::to_owned),
                 }
             }
             "speaker_assigned" => {
@@ -176,26 +164,27 @@ fn read<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T, Malformed> {
 }
 
 /// A segment with words and with times that can be times; `None` for any other. Words are not lost for their labels: a long
-/// speaker's is cut, and an id that cannot be one counts as none.
-fn usable(value: Value) -> Option<ClientSegment> {
-    let said: Said = serde_json::from_value(value).ok()?;
+/// speaker's is cut, and one that cannot be one, or is null, counts as none.
+fn usable(said: &Value) -> Option<ClientSegment> {
     // PostgreSQL's text holds no zero byte.
-    let text = said.text.replace('\0', "");
+    let text = said.get("text")?.as_str()?.replace('\0', "");
     let text = text.trim();
-    let cut = |label: String| label.replace('\0', "").chars().take(LONGEST_LABEL).collect::<String>();
-    let label = said.speaker.map(cut).filter(|label| !label.is_empty());
-    let number = said.speaker_id.unwrap_or_default();
-    let speaker = label.unwrap_or_else(|| format!("SPEAKER_{number:02}"));
-    let times = [said.start, said.end].iter().all(|second| (0.0..=LATEST_SECOND).contains(second));
-    let is_usable = times && said.end >= said.start && !text.is_empty();
+    let (start, end) = (said.get("start")?.as_f64()?, said.get("end")?.as_f64()?);
+    let label = |name: &str| said.get(name).and_then(Value::as_str);
+    let id = |name: &str| label(name).filter(|id| is_label(id)).map(str::to_owned);
+    let cut = |label: &str| label.replace('\0', "").chars().take(LONGEST_LABEL).collect::<String>();
+    let speaker = label("speaker").map(cut).filter(|label| !label.is_empty());
+    let number = said.get("speaker_id").and_then(Value::as_i64).unwrap_or_default();
+    let times = [start, end].iter().all(|second| (0.0..=LATEST_SECOND).contains(second));
+    let is_usable = times && end >= start && !text.is_empty();
     is_usable.then(|| ClientSegment {
-        id: said.id.filter(|id| is_label(id)),
+        id: id("id"),
         text: text.to_owned(),
-        speaker,
-        is_user: said.is_user,
-        person_id: said.person_id.filter(|id| is_label(id)),
-        start: said.start,
-        end: said.end,
+        speaker: speaker.unwrap_or_else(|| format!("SPEAKER_{number:02}")),
+        is_user: said.get("is_user").and_then(Value::as_bool).unwrap_or(false),
+        person_id: id("person_id"),
+        start,
+        end,
     })
 }
 
@@ -212,8 +201,12 @@ pub enum ServerFrame {
     Segments(Vec<Shown>),
     /// `interim_transcript`: words that may still change, which replace the ones before.
     Interim(Vec<Interim>),
+    /// `speech_gap`: so many seconds of speech were given up, and why.
+    Gap(f64, &'static str),
     /// `service_status`.
     Status(StatusFrame),
+    /// `conversation_session`: the conversation that the session fills from now on.
+    Conversation(String),
     /// `memory_processing_started`, with the conversation as the developer interface shows it.
     ProcessingStarted(Value),
     /// `memory_created`, with the conversation as the developer interface shows it.
@@ -325,7 +318,9 @@ impl StatusFrame {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Event<'f> {
     InterimTranscript { segments: &'f [Interim] },
+    SpeechGap { seconds: f64, reason: &'static str },
     ServiceStatus(&'f StatusFrame),
+    ConversationSession { conversation_id: &'f str, status: &'static str },
     MemoryProcessingStarted { memory: &'f Value },
     MemoryCreated { memory: &'f Value, messages: [(); 0] },
     LastMemory { memory_id: &'f str },
@@ -341,7 +336,11 @@ impl ServerFrame {
             Self::Ping => return "ping".to_owned(),
             Self::Segments(segments) => return serde_json::to_string(segments).unwrap_or_default(),
             Self::Interim(segments) => Event::InterimTranscript { segments },
+            Self::Gap(seconds, reason) => Event::SpeechGap { seconds: *seconds, reason: *reason },
             Self::Status(status) => Event::ServiceStatus(status),
+            Self::Conversation(id) => {
+                Event::ConversationSession { conversation_id: id, status: "in_progress" }
+            }
             Self::ProcessingStarted(memory) => Event::MemoryProcessingStarted { memory },
             Self::Created(memory) => Event::MemoryCreated { memory, messages: [] },
             Self::LastMemory(id) => Event::LastMemory { memory_id: id },

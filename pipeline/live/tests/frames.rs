@@ -47,6 +47,11 @@ fn words_are_kept_whatever_their_labels_are() {
         let labels = (&*segments[0].speaker, &segments[0].id, &segments[0].person_id);
         assert_eq!((labels, unusable), ((kept, &None, &None), 0));
     }
+    // Clients write null for what they do not know, and some write numbers.
+    let odd = json!([{ "text": "I will call.", "start": 0, "end": 1, "is_user": null, "speaker": 7, "speaker_id": "one",
+        "id": 5, "person_id": [] }]);
+    let (segments, unusable) = said(&odd);
+    assert_eq!((&*segments[0].speaker, segments[0].is_user, unusable), ("SPEAKER_00", false, 0));
     let unlabelled = said(&json!([{ "text": "I will call.", "start": 0, "end": 1, "id": "a" }])).0;
     assert_eq!((&*unlabelled[0].speaker, unlabelled[0].id.as_deref()), ("SPEAKER_00", Some("a")));
 }

@@ -57,8 +57,8 @@ impl Clients {
         Ok(Self { guard, names: Names::new(lookup), http, https })
     }
 
-    /// Sends a request once, never twice, for `user`, whose names share a bounded part of the look-ups. Once its name is known, the
-    /// head of its answer is waited for until `limit`.
+    /// Sends a request, which is processed once at most, for `user`, whose names share a bounded part of the look-ups. Once its
+    /// name is known, the head of its answer is waited for until `limit`.
     pub(crate) async fn send(
         &self,
         user: &str,
@@ -128,9 +128,11 @@ fn client(guard: &Guard, reach: Reach, connections: &Connections) -> Option<Clie
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set itself up must fail")]
 mod tests {
+    use std::sync::atomic::{AtomicU8, Ordering};
+
     use reqwest::{Method, Request};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
 
@@ -147,10 +149,74 @@ mod tests {
         let (mut silent, _) = listener.accept().await.unwrap();
         let mut preface = [0; 24];
         silent.read_exact(&mut preface).await.unwrap();
-        // Its settings, and that it has the client's; then nothing more.
-        silent.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0]).await.unwrap();
+        // Then nothing more.
+        silent.write_all(&SETTINGS).await.unwrap();
         tokio::time::pause();
         let given_up = tokio::time::timeout(Duration::from_secs(16), unanswered).await;
         assert!(given_up.expect("the call waits for a server that is silent").unwrap().is_err());
+    }
+
+    /// An HTTP/2 server's settings, and that it has the client's.
+    const SETTINGS: [u8; 18] = [0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0];
+
+    /// The stream of the next request; `None` once the client is gone.
+    async fn next_request(socket: &mut TcpStream) -> Option<u8> {
+        loop {
+            let mut head = [0; 9];
+            socket.read_exact(&mut head).await.ok()?;
+            let [high, middle, low, kind, _, _, _, _, stream] = head;
+            let mut payload = vec![0; u32::from_be_bytes([0, high, middle, low]) as usize];
+            socket.read_exact(&mut payload).await.ok()?;
+            if kind == 1 {
+                return Some(stream);
+            }
+        }
+    }
+
+    async fn serve(mut socket: TcpStream, asked: &AtomicU8, first: fn(u8) -> Vec<u8>) {
+        let mut preface = [0; 24];
+        socket.read_exact(&mut preface).await.unwrap();
+        socket.write_all(&SETTINGS).await.unwrap();
+        while let Some(stream) = next_request(&mut socket).await {
+            let answer = match asked.fetch_add(1, Ordering::SeqCst) {
+                0 => first(stream),
+                _ => vec![0, 0, 1, 1, 5, 0, 0, 0, stream, 0x88],
+            };
+            socket.write_all(&answer).await.unwrap();
+        }
+    }
+
+    /// The status of a call to a server that answers its first request with this frame and others with 200, and how many requests
+    /// it got.
+    async fn asked_again(first: fn(u8) -> Vec<u8>) -> (Option<u16>, u8) {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap()]);
+        let client = client(&guard, Reach::Http, &Connections { http2_only: true, ..CONNECTIONS }).unwrap();
+        let asked = Arc::new(AtomicU8::new(0));
+        let counted = Arc::clone(&asked);
+        tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                let counted = Arc::clone(&counted);
+                tokio::spawn(async move { serve(socket, &counted, first).await });
+            }
+        });
+        let mut request = Request::new(Method::POST, url.parse().unwrap());
+        *request.body_mut() = Some("{}".into());
+        let answer = tokio::time::timeout(Duration::from_secs(30), client.send(request)).await;
+        let status = answer.expect("an answer").ok().map(|answer| answer.status().as_u16());
+        (status, asked.load(Ordering::SeqCst))
+    }
+
+    /// A server that is replaced says of what it was sent last that it was not processed: a tool call failed of it.
+    #[tokio::test]
+    async fn request_that_was_certainly_not_processed_is_sent_once_more() {
+        let refused = |stream: u8| vec![0, 0, 4, 3, 0, 0, 0, 0, stream, 0, 0, 0, 7];
+        assert_eq!(asked_again(refused).await, (Some(200), 2));
+        let goes_away = |_: u8| vec![0_u8, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        assert_eq!(asked_again(goes_away).await, (Some(200), 2));
+        let broke = |stream: u8| vec![0, 0, 4, 3, 0, 0, 0, 0, stream, 0, 0, 0, 2];
+        assert_eq!(asked_again(broke).await, (None, 1), "it may have been processed");
     }
 }

@@ -107,8 +107,8 @@ impl Store {
         Ok(found.map(|(id, is_live)| InProgress { id: ConversationId::new(id), is_live }))
     }
 
-    /// Applies a person's change; what a person set survives completion and replay. A folder that the person does not
-    /// have (any more) counts as missing. `false`: no such conversation.
+    /// Applies a person's change; what a person set survives completion and replay. `false`: there is no such conversation
+    /// or folder (any more), and nothing is changed.
     pub async fn change_conversation(
         &self,
         user: &UserId,
@@ -116,10 +116,12 @@ impl Store {
         change: &ConversationChange,
     ) -> Result<bool, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        let folder = match &change.folder_id {
-            Some(Some(folder)) if hold_folder(&mut transaction, user, folder).await? => Some(folder.as_str()),
-            _ => None,
-        };
+        let folder = change.folder_id.as_ref().and_then(Option::as_ref);
+        if let Some(folder) = folder
+            && !hold_folder(&mut transaction, user, folder).await?
+        {
+            return Ok(false);
+        }
         // A discarded mark that a person gave or took is no longer the dead letter's to take back.
         let changed = sqlx::query(include_str!("../sql/conversations/change.sql"))
             .bind(user.as_str())
@@ -129,7 +131,7 @@ impl Store {
             .bind(change.discarded)
             .bind(change.starred)
             .bind(change.folder_id.is_some())
-            .bind(folder)
+            .bind(folder.map(FolderId::as_str))
             .execute(&mut *transaction)
             .await?;
         transaction.commit().await?;

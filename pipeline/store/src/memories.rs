@@ -1,6 +1,9 @@
 //! Memories.
 
+use std::convert::Infallible;
+
 use db::{After, Error};
+use futures::TryStreamExt;
 use records::{ConversationId, Memory, MemoryCategory, MemoryId, Timestamp, UserId};
 use sqlx::QueryBuilder;
 
@@ -19,9 +22,24 @@ pub struct MemoryFilter {
     pub categories: Vec<MemoryCategory>,
 }
 
+/// Memory is reserved for so many bytes of words at a time.
+const RESERVED: usize = 64 * 1024;
+
 impl Store {
     /// A page of memories, created_at descending, then id.
     pub async fn memories(&self, user: &UserId, filter: &MemoryFilter) -> Result<Vec<Memory>, Error> {
+        let Ok(memories) = self.memories_within(user, filter, |_| Ok::<(), Infallible>(())).await?;
+        Ok(memories)
+    }
+
+    /// The same, where `reserve` is asked for memory as they are loaded: a thousand with all the tags that they may have take 40 MB.
+    /// Returns its refusal.
+    pub async fn memories_within<R>(
+        &self,
+        user: &UserId,
+        filter: &MemoryFilter,
+        mut reserve: impl FnMut(usize) -> Result<(), R>,
+    ) -> Result<Result<Vec<Memory>, R>, Error> {
         let mut query = QueryBuilder::new("select ");
         query.push(MEMORY_COLUMNS).push(" from memories where user_id = ").push_bind(user.as_str());
         if !filter.categories.is_empty() {
@@ -31,8 +49,19 @@ impl Store {
         push_after(&mut query, filter.after.as_ref(), "(0, memory_id)");
         query.push(" order by created_at desc, memory_id");
         push_rows(&mut query, filter.limit, if filter.after.is_some() { 0 } else { filter.offset });
-        let rows: Vec<MemoryRow> = query.build_query_as().fetch_all(self.db.pool()).await?;
-        rows.into_iter().map(Memory::try_from).collect()
+        let mut rows = query.build_query_as().fetch(self.db.pool());
+        let (mut memories, mut unreserved) = (Vec::new(), 0);
+        while let Some(row) = rows.try_next().await? {
+            let row: MemoryRow = row;
+            unreserved += row.words();
+            if unreserved >= RESERVED
+                && let Err(refused) = reserve(std::mem::take(&mut unreserved))
+            {
+                return Ok(Err(refused));
+            }
+            memories.push(Memory::try_from(row)?);
+        }
+        Ok(Ok(memories))
     }
 
     /// Those of the named memories that still exist, in the order of their names.
@@ -65,6 +94,14 @@ pub struct MemoryRow {
     edited: bool,
     scoring: Option<String>,
     conversation_id: Option<String>,
+}
+
+impl MemoryRow {
+    /// The bytes of its words, and what each of them takes besides.
+    fn words(&self) -> usize {
+        let tags = self.tags.iter().map(|tag| tag.len() + size_of::<String>());
+        self.content.len() + tags.sum::<usize>()
+    }
 }
 
 impl TryFrom<MemoryRow> for Memory {

@@ -56,7 +56,7 @@ pub struct Connections {
     pub http2_only: bool,
 }
 
-/// A client. Cheap to clone; keeps connections, follows no redirects, never sends a request twice that a server may have seen.
+/// A client. Cheap to clone; keeps connections, follows no redirects, never sends a request twice that a server may have processed.
 #[derive(Clone)]
 pub struct Client {
     pool: Pool<Connect<MaybeHttpsStream<Plain>>, Body>,
@@ -95,8 +95,17 @@ impl Client {
         Some(Self { pool: builder.build(connect(dial, tls, limit)), proxies })
     }
 
-    /// Sends a request and waits for the head of its answer, however long that takes.
+    /// Sends a request and waits for the head of its answer, however long that takes. One of which its server says that it was not
+    /// processed is sent once more: servers that are replaced say so of what they were sent last.
     pub async fn send(&self, request: Request) -> Result<Response, BoxError> {
+        let again = request.try_clone();
+        match (self.send_once(request).await, again) {
+            (Err(error), Some(again)) if is_unprocessed(&*error) => self.send_once(again).await,
+            (answered, _) => answered,
+        }
+    }
+
+    async fn send_once(&self, request: Request) -> Result<Response, BoxError> {
         let mut request = http::Request::<Body>::try_from(request)?;
         let proxied = self.proxies.as_ref().and_then(|proxies| proxies.intercept(request.uri()));
         let plain = request.uri().scheme() == Some(&http::uri::Scheme::HTTP);
@@ -119,6 +128,17 @@ pub fn json(mut request: Request, body: &impl Serialize) -> serde_json::Result<R
     request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     *request.body_mut() = Some(serde_json::to_vec(body)?.into());
     Ok(request)
+}
+
+/// Whether the server says that it did not process a request (RFC 9113, 8.7): it goes away in order, or refused the stream.
+fn is_unprocessed(error: &(dyn Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |&error| error.source());
+    let error = causes.find_map(|cause| cause.downcast_ref::<h2::Error>()).filter(|error| error.is_remote());
+    error.is_some_and(|error| match error.reason() {
+        Some(h2::Reason::NO_ERROR) => error.is_go_away(),
+        Some(h2::Reason::REFUSED_STREAM) => error.is_reset(),
+        _ => false,
+    })
 }
 
 /// Whether a call, or the reading of its answer, ended because something took too long.

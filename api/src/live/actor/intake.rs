@@ -180,7 +180,9 @@ impl Actor {
             }
             speech::Event::Interim(drafts) => self.show_interim(drafts),
             // The engine's meter has counted it.
-            speech::Event::Gap(_) => {}
+            speech::Event::Gap(gap) => {
+                self.send(&ServerFrame::Gap((gap.end - gap.start).max(0.0), gap.reason.as_str()));
+            }
         }
         Vec::new()
     }

@@ -1,5 +1,5 @@
-//! What a session looks up now and then: its key, and the jobs that wait for its user's own key. One at a time, and beside the
-//! loop: a database that does not answer holds up no frame.
+//! What a session looks up now and then: its key, whether its user requires own keys since, and the jobs that wait for its
+//! user's own key. One at a time, and beside the loop: a database that does not answer holds up no frame.
 
 use futures::future::BoxFuture;
 use job::JobId;
@@ -17,6 +17,8 @@ const LOOKED_AT: i64 = 50;
 pub(super) enum Looked {
     /// The session's key was revoked, or has expired.
     KeyIsGone,
+    /// The user requires own keys since, and the session's speech is recognized under the service's.
+    OwnKeyRequired,
     /// The oldest of the user's jobs that wait for keys.
     Parked(Vec<JobId>),
     /// Nothing to act on.
@@ -41,12 +43,20 @@ impl Actor {
         let ledger = self.state.ledger.clone();
         if now >= self.next_key {
             self.next_key = now + self.state.settings.live.key_checked_every;
-            let key = self.key;
+            let (key, user, under_service_key) =
+                (self.key, self.operator.user.clone(), self.under_service_key);
             Some(Box::pin(run_to_completion(async move {
-                match ledger.store().key_owner(&key).await {
-                    Ok(None) => Looked::KeyIsGone,
-                    Ok(Some(_)) | Err(_) => Looked::Nothing,
-                }
+                let read = async {
+                    if ledger.store().key_owner(&key).await?.is_none() {
+                        return Ok(Looked::KeyIsGone);
+                    }
+                    let user = if under_service_key { ledger.store().user(&user).await? } else { None };
+                    Ok::<_, db::Error>(match user.is_some_and(|user| user.requires_byok) {
+                        true => Looked::OwnKeyRequired,
+                        false => Looked::Nothing,
+                    })
+                };
+                ledger.db().in_time(read).await.unwrap_or(Looked::Nothing)
             })))
         } else {
             self.next_parked = now + PARKED;
@@ -61,6 +71,7 @@ impl Actor {
     pub(super) fn looked(&mut self, looked: Looked) {
         match looked {
             Looked::KeyIsGone => self.leave(CloseCode::Refused),
+            Looked::OwnKeyRequired => self.audio_refused = true,
             Looked::Parked(jobs) => self.resume_parked(jobs),
             Looked::Nothing => {}
         }

@@ -33,7 +33,7 @@ async fn asyncapi_document_describes_the_frames_that_are_sent() {
         assert!(of_service.is_valid(&frame), "{frame}");
         kinds.push(frame["type"].as_str().unwrap_or("segments").to_owned());
     }
-    for kind in ["service_status", "segments"] {
+    for kind in ["service_status", "conversation_session", "segments"] {
         assert!(kinds.iter().any(|seen| seen == kind), "{kind} in {kinds:?}");
     }
     for wrong in [json!({ "type": "service_status" }), json!([{ "id": "one" }]), json!([])] {

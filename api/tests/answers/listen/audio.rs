@@ -86,6 +86,19 @@ async fn live_words_behind_an_end_request_are_kept_when_the_socket_is_closed_at_
     setup.until(1, "select count(*) from transcript_segments where content = 'Behind.'").await;
 }
 
+/// Who reads along would take what was given up for silence.
+#[tokio::test]
+async fn live_speech_that_was_given_up_is_said() {
+    let engine = Arc::new(Prompted::default());
+    let live = LiveSettings { engine: engine.clone(), ..LiveSettings::default() };
+    let setup = Setup::with(Settings { live, ..quick() }).await;
+    let mut line = setup.line("codec=pcm16&sample_rate=16000").await.ready().await;
+    let gap = speech::Gap { start: 2.0, end: 4.5, reason: speech::Reason::Overloaded };
+    engine.events().send(speech::Event::Gap(gap)).await.unwrap();
+    let expected = json!({ "type": "speech_gap", "seconds": 2.5, "reason": "overloaded" });
+    assert_eq!(line.until("speech_gap").await, expected);
+}
+
 /// A phone that changes its network comes back at once: what it had said until then was lost, although it had been heard.
 #[tokio::test]
 async fn live_words_that_were_heard_before_a_reconnect_are_stored() {
@@ -246,6 +259,31 @@ async fn live_byok_user_without_keys_may_send_transcripts_but_no_audio() {
     line.send_bytes(vec![128; 16_000]).await;
     assert_eq!(line.until("segments").await[0]["text"], "word0");
     assert_eq!(*engine.own_keys.lock().unwrap(), [true], "the key reaches the engine");
+}
+
+#[tokio::test]
+async fn live_user_who_requires_own_keys_since_sends_no_more_audio_to_the_service_key() {
+    let engine = Arc::new(WordASecond::default());
+    let every = Duration::from_millis(50);
+    let live = LiveSettings { engine, key_checked_every: every, ..LiveSettings::default() };
+    let setup = Setup::with(Settings { live, ..quick() }).await;
+    let mut line = setup.line("").await.ready().await;
+    line.send_bytes(vec![128; 16_000]).await;
+    assert_eq!(line.until("segments").await[0]["text"], "word0");
+    setup.bench.run("update users set requires_byok = true").await;
+    let audio = async {
+        loop {
+            let _ = line.socket.send(Message::binary(vec![128; 80])).await;
+            if let Ok(Ok(frame)) = timeout(Duration::from_millis(10), line.next()).await
+                && frame["status"] == "stt_failed"
+            {
+                return frame;
+            }
+        }
+    };
+    let failed = timeout(Duration::from_secs(30), audio).await.expect("audio is refused");
+    assert_eq!((&failed["reason"], &failed["retryable"]), (&json!("own_key_required"), &json!(false)));
+    assert_eq!(line.closed().await, 4003);
 }
 
 #[tokio::test]

@@ -52,6 +52,24 @@ async fn live_segments_are_stored_shown_and_processed_after_silence() {
 }
 
 #[tokio::test]
+async fn live_session_names_each_conversation_that_it_fills() {
+    let setup = Setup::new().await;
+    let mut line = setup.line("custom_stt=enabled").await;
+    let named = line.until("conversation_session").await;
+    let first = setup.id_in_progress().await;
+    let expected =
+        json!({ "type": "conversation_session", "conversation_id": first, "status": "in_progress" });
+    assert_eq!(named, expected);
+    line.say(&["Buy milk."], 0.0).await;
+    line.until("segments").await;
+    assert_eq!(setup.bench.post("/v1/conversations", json!({})).await.status, 200);
+    let named = line.until("conversation_session").await;
+    let second = setup.id_in_progress().await;
+    assert_ne!(second, first);
+    assert_eq!(named["conversation_id"], second.as_str(), "before anything is said in it");
+}
+
+#[tokio::test]
 async fn live_end_request_processes_everything_sent_before() {
     let setup = Setup::new().await;
     let mut line = setup.line("custom_stt=enabled").await.ready().await;

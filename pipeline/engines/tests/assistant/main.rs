@@ -250,6 +250,27 @@ async fn an_app_called_like_what_the_service_is_asked_about_is_asked_where_it_is
 }
 
 #[tokio::test]
+async fn an_app_or_tool_that_is_not_there_is_said_to_be_not_there() {
+    for (question, named) in [
+        ("Ask the banking app for my balance", "no app \"banking\""),
+        ("Please use my Home Cinema app to dim the lights", "no app \"Home Cinema\""),
+        ("Tell Todoist app to add milk", "no app \"Todoist\""),
+        ("Use Todoist to add milk", "no app \"Todoist\""),
+        ("Use send_mail: \"I am late\" to Tom", "no tool \"send_mail\""),
+    ] {
+        let (reply, made) = ask(question).await;
+        assert!(reply.text.contains(named), "{question}: {}", reply.text);
+        assert_eq!(made, Vec::<Made>::new(), "{question}");
+    }
+    for question in
+        ["Tell me about the banking app", "Ask the Weather app about Hamburg", "Use Slack to send a message"]
+    {
+        let (reply, _) = ask(question).await;
+        assert!(!reply.text.contains("There is no"), "{question}: {}", reply.text);
+    }
+}
+
+#[tokio::test]
 async fn every_line_of_an_answer_quotes_what_is_there() {
     let (reply, _) = ask("What did Priya say about podcast ads?").await;
     assert!(reply.text.contains("Priya: I would not spend anything on podcast ads."), "{}", reply.text);

@@ -56,6 +56,7 @@ reads! { db, store, outbox, ledger, operations, subject:
     store.action_items(&subject.user, &ItemFilter::default());
     store.action_items_named(&subject.user, &["i".to_owned()]);
     store.memories(&subject.user, &MemoryFilter::default());
+    store.memories_within(&subject.user, &MemoryFilter::default(), |_| Ok::<(), ()>(()));
     store.memories_named(&subject.user, &["m".to_owned()]);
     store.search(&subject.user, &search_query()); store.tasks(&subject.user, &TaskFilter { limit: 9, ..TaskFilter::default() });
     store.conversations_between(&subject.user, None, None, 9);

@@ -71,6 +71,16 @@ async fn poll_shows_the_cause_of_a_release_or_failure_until_the_next_one() {
 }
 
 #[tokio::test]
+async fn poll_of_a_parked_job_says_that_a_finalize_can_resume_it() {
+    let world = World::new().await;
+    let id = world.deferred("c").await;
+    world.run("update users set requires_byok = true").await;
+    world.ledger.finalize(&world.ann, &id, None, None).await.unwrap().unwrap();
+    let poll = world.ledger.poll(&world.ann, &id).await.unwrap().unwrap();
+    assert_eq!((poll.status, poll.can_finalize_again), ("blocked_byok", true));
+}
+
+#[tokio::test]
 async fn poll_shows_nothing_of_a_deleted_conversation() {
     let three = ThreeConversations::new().await;
     three.admitted().await;

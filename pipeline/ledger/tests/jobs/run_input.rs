@@ -1,17 +1,9 @@
 //! What a run reads: its own conversation, and of its user's data what is recent enough to be compared.
 
-use ledger::{Content, RunInput};
+use ledger::Content;
 use records::{Background, Meeting};
 
 use crate::{completion_results::MANY_RESULTS, three_conversations::ThreeConversations, world::World};
-
-async fn inputs(three: &ThreeConversations) -> Vec<RunInput> {
-    let mut inputs = Vec::new();
-    for run in three.completed().await {
-        inputs.push(three.world.ledger.run_input(&run).await.unwrap().unwrap());
-    }
-    inputs
-}
 
 #[tokio::test]
 async fn run_input_is_of_its_own_conversation_alone_and_batched() {
@@ -110,22 +102,27 @@ async fn run_input_includes_items_and_memories_of_its_own_user() {
 }
 
 #[tokio::test]
-async fn run_input_includes_people_and_folders_of_its_own_user() {
+async fn run_input_includes_people_whom_it_names_and_folders_of_its_own_user() {
     let three = ThreeConversations::new().await;
+    let runs = three.completed().await;
     three
         .world
         .run(
             "insert into people (user_id, person_id, name) values ('ann', 'p', 'Tom'), ('bob', 'p', 'Tim'), \
-                 ('bob', 'q', 'Kim'); \
+                 ('bob', 'q', 'Kim'), ('bob', 'unnamed', 'Ada'); \
+             insert into transcript_segments (user_id, conversation_id, position, content, person_id, start_seconds, end_seconds) \
+                 values ('ann', 'c', 0, 'Well.', 'p', 0, 1), ('ann', 'd', 0, 'Well.', null, 0, 1), \
+                     ('bob', 'c', 0, 'Well.', 'q', 0, 1), ('bob', 'c', 1, 'Well.', 'p', 1, 2); \
              update folders set description = user_id; \
              update users set name = 'I am ' || user_id",
         )
         .await;
-    for (input, (user, people)) in inputs(&three).await.iter().zip([
+    for (run, (user, people)) in runs.iter().zip([
         ("ann", vec![("p", "Tom")]),
-        ("ann", vec![("p", "Tom")]),
+        ("ann", vec![]),
         ("bob", vec![("p", "Tim"), ("q", "Kim")]),
     ]) {
+        let input = three.world.ledger.run_input(run).await.unwrap().unwrap();
         let known: Vec<_> = input.people.iter().map(|(id, name)| (id.as_str(), name.as_str())).collect();
         assert_eq!(known, people);
         assert_eq!(input.user_name, Some(format!("I am {user}")));

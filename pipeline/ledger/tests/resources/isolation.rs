@@ -185,7 +185,7 @@ async fn conversation_cannot_be_filed_into_another_users_folder() {
     let conversation = world.conversation(&world.ann, "c", "completed", 0).await;
     let filed =
         ConversationChange { folder_id: Some(Some(FolderId::new("bobs"))), ..ConversationChange::default() };
-    assert!(world.ledger.store().change_conversation(&world.ann, &conversation, &filed).await.unwrap());
+    assert!(!world.ledger.store().change_conversation(&world.ann, &conversation, &filed).await.unwrap());
     assert_eq!(world.count("select count(*) from conversations where folder_id is not null").await, 0);
     let mine = world.ledger.store().create_folder(&world.ann, &folder("mine")).await.unwrap().unwrap();
     assert_eq!(mine.order, 3, "behind her own, and not behind Bob's");

@@ -10,6 +10,7 @@ mod conversations;
 mod facts;
 mod goals;
 mod leaning;
+mod no_app;
 mod passages;
 mod tasks;
 mod wish;
@@ -64,8 +65,16 @@ struct Turn<'a> {
 
 /// What the rules do: the first that feels addressed answers.
 fn step(turn: &Turn<'_>) -> Step {
-    let rules: [fn(&Turn<'_>) -> Option<Step>; 7] =
-        [chatter::step, app::step, goals::step, wish::step, tasks::step, facts::step, conversations::step];
+    let rules: [fn(&Turn<'_>) -> Option<Step>; 8] = [
+        chatter::step,
+        app::step,
+        no_app::step,
+        goals::step,
+        wish::step,
+        tasks::step,
+        facts::step,
+        conversations::step,
+    ];
     rules.iter().find_map(|rule| rule(turn)).unwrap_or_else(|| passages::step(turn))
 }
 

@@ -1,0 +1,37 @@
+//! An app or a tool that is addressed, and that the user does not have: nothing is looked for in its place.
+
+use std::sync::LazyLock;
+
+use assistant::{DataTool, Step};
+
+use super::{Turn, answer};
+use crate::embedded::pattern::Pattern;
+use crate::embedded::text::pattern;
+
+/// "Ask the weather app …", "use Weather app …", "use Slack to …": with the word itself, or with a capital.
+static APP: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:use|using|ask|tell|open)\s+(?:(?:the|my)\s+(?P<app>[\p{L}\p{N}'&.-]+(?:\s+[\p{L}\p{N}'&.-]+){0,2}?)|(?P<name>\p{Lu}[\p{L}\p{N}'&.-]*(?:\s+\p{Lu}[\p{L}\p{N}'&.-]*){0,2}))\s+app\b|use\s+(?P<used>\p{Lu}[\p{L}\p{N}'&.-]*(?:\s+\p{Lu}[\p{L}\p{N}'&.-]*){0,2})\s+to\b)",
+    )
+});
+static TOOL: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)^(?:use|call|run)\s+(?:the\s+)?(?:tool\s+)?(?P<tool>[\p{L}\p{N}]+(?:_[\p{L}\p{N}]+)+)")
+});
+
+/// Stands behind the rule of apps, which answers where the app or the tool is there.
+pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
+    let bare = &turn.message.bare;
+    if turn.message.leans {
+        return None;
+    }
+    if let Some(found) = APP.captures(bare) {
+        let name = ["app", "name", "used"].into_iter().find_map(|group| found.name(group))?.as_str();
+        return Some(answer(format!(
+            "There is no app \"{name}\" that I can use for you: it is not installed, or has no tools. Nothing was sent."
+        )));
+    }
+    let tool = TOOL.captures(bare)?["tool"].to_lowercase();
+    DataTool::from_name(&tool).is_none().then(|| {
+        answer(format!("There is no tool \"{tool}\" in the apps that you have installed. Nothing was sent."))
+    })
+}
