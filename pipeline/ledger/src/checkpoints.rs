@@ -80,7 +80,6 @@ impl Ledger {
     ) -> Result<bool, Error> {
         let numbers = |count: fn(&Spent) -> i64| -> Vec<i64> { spent.iter().map(count).collect() };
         let texts = |text: fn(&Spent) -> &str| -> Vec<&str> { spent.iter().map(text).collect() };
-        let (mut transaction, _) = self.db.begin().await?;
         let fenced: i64 = sqlx::query_scalar(include_str!("../sql/checkpoints/write.sql"))
             .bind(token.user_id.as_str())
             .bind(token.job_id.as_str())
@@ -96,9 +95,8 @@ impl Ledger {
             .bind(numbers(|one| one.prompt_tokens))
             .bind(numbers(|one| one.cached_tokens))
             .bind(numbers(|one| one.completion_tokens))
-            .fetch_one(&mut *transaction)
+            .fetch_one(self.db.pool())
             .await?;
-        transaction.commit().await?;
         Ok(fenced > 0)
     }
 }
