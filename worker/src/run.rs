@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use compute::on_behalf_of;
 use futures::{FutureExt, future::BoxFuture};
-use job::{Cause, FailureCode, Outcome, Refusal, State};
+use job::{Cause, FailureCode, Outcome, Refusal};
 use ledger::{Answer, CheckpointKey, Completion, Finished, LeaseToken, Results, Same, StoredJob, Transition};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -252,10 +252,7 @@ impl Runner {
         match answer {
             Ok(Answer::Granted { job, retry, dead_letter }) => {
                 self.shared.metrics.count_transition(retry, dead_letter);
-                let ready_at = match job.state {
-                    State::Queued { ready_at } => Some(ready_at),
-                    _ => None,
-                };
+                let ready_at = job.state.ready_at();
                 let std_of = |wait: chrono::Duration| wait.to_std().unwrap_or_default();
                 match transition {
                     Transition::Release { delay } => Ended::Released { delay: std_of(delay), ready_at },

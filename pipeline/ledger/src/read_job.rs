@@ -1,7 +1,7 @@
 //! The poll: what a client sees of its newest job.
 
 use db::Error;
-use job::{Cause, Generation, JobId, State, Timestamp};
+use job::{Cause, FailureCode, Generation, JobId, Outcome, State, Timestamp};
 use records::{ConversationId, Status, UserId};
 
 use crate::{
@@ -78,14 +78,8 @@ fn poll(row: PollRow) -> Result<Poll, Error> {
         attempt_count: job.runs,
         task_retry_count: job.attempts + job.crashes,
         dispatch_generation: job.generation,
-        failure_code: match job.state {
-            State::DeadLetter { code } => Some(code.as_str()),
-            _ => job.last_code.map(|code| code.as_str()),
-        },
-        outcome: match job.state {
-            State::Completed { outcome } => Some(outcome.as_str()),
-            _ => None,
-        },
+        failure_code: job.failure_code().map(FailureCode::as_str),
+        outcome: job.state.outcome().map(Outcome::as_str),
         created_at: stored.created_at,
         updated_at: stored.updated_at,
         version: stored.version,
