@@ -99,12 +99,6 @@ impl Completion {
     }
 }
 
-impl Finished {
-    fn has_deliveries(&self) -> bool {
-        matches!(self, Self::Completed { deliveries: 1.., .. })
-    }
-}
-
 impl Ledger {
     /// Completes a run: results, conversation, job and deliveries in one transaction, fenced by the epoch. Runs that
     /// end together share a commit; one that fails takes none of the others with it.

@@ -71,7 +71,7 @@ impl Ledger {
             transaction.commit().await?;
             self.db.waker().job_settled();
             self.outbox.wake_pushes(pushes);
-            if finished.values().any(Finished::has_deliveries) {
+            if finished.values().any(|one| matches!(one, Finished::Completed { deliveries: 1.., .. })) {
                 self.db.waker().deliveries_written();
             }
             outcomes.extend(finished.into_iter().map(|(index, finished)| (index, Batched::Done(finished))));
