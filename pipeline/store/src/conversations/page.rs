@@ -123,7 +123,7 @@ fn listed(query: &mut QueryBuilder<Postgres>, user: &UserId, filter: &Conversati
 
 /// A conversation with the names and the action items that a list shows.
 #[derive(FromRow)]
-struct PageRow {
+pub(super) struct PageRow {
     #[sqlx(flatten)]
     conversation: ConversationRow,
     folder_name: Option<String>,
@@ -133,7 +133,7 @@ struct PageRow {
 }
 
 impl PageRow {
-    fn view(mut self) -> Result<ConversationView, Error> {
+    pub(super) fn view(mut self) -> Result<ConversationView, Error> {
         let apps_results = self.conversation.take_apps_results()?;
         let conversation = Conversation::try_from(self.conversation)?;
         Ok(ConversationView {
