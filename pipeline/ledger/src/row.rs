@@ -95,6 +95,14 @@ pub struct JobRow {
     history: Vec<Event>,
 }
 
+/// A locked job, with the database's clock.
+#[derive(sqlx::FromRow)]
+pub(crate) struct LockedRow {
+    pub(crate) now: Timestamp,
+    #[sqlx(flatten)]
+    pub(crate) row: JobRow,
+}
+
 impl TryFrom<JobRow> for StoredJob {
     type Error = Error;
 
