@@ -1,21 +1,11 @@
 //! What a stage paid for, and what was spent on it, kept under the fence of its run. Never a person's words.
 
 use db::Error;
-use job::JobId;
+use job::{CheckpointKey, JobId};
 use records::UserId;
 use sqlx::PgConnection;
 
 use crate::{LeaseToken, Ledger};
-
-/// Under which a stage's output is kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckpointKey {
-    pub stage: &'static str,
-    /// The shape of its output.
-    pub version: u16,
-    /// SHA-256 of what the revision fixes, of the engine's id and prompt version.
-    pub digest: [u8; 32],
-}
 
 /// What one stage of one run has spent so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, sqlx::FromRow)]

@@ -46,13 +46,14 @@ pub use admit::{
     AdmitRefusal, Admitted, CreateOutcome, EndedBy, FinalizeOutcome, LiveAdmission, NewContent,
     NewConversation, ReprocessRefusal, WithKeys,
 };
-pub use checkpoints::{CheckpointKey, Spent, spent_by};
+pub use checkpoints::{Spent, spent_by};
 pub use claim::{ClaimRequest, JobClaims};
 pub use claim_named::{Delivered, NamedClaim};
 pub use complete::{Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
 pub use effects::Answer;
 pub use history::Event;
 pub use items::{ItemChange, NewActionItem};
+pub use job::CheckpointKey;
 pub use memories::{MemoryChange, NewPersonMemory};
 pub use operator::{JobView, Operation, OperatorAction};
 pub use read_job::Poll;
