@@ -224,6 +224,11 @@ pub struct Job {
 }
 
 impl Job {
+    /// Failed runs and crashes so far.
+    pub const fn retries(&self) -> u32 {
+        self.attempts + self.crashes
+    }
+
     /// The failure that is shown of it: what a dead letter died of, or the newest one.
     pub fn failure_code(&self) -> Option<FailureCode> {
         self.state.dead_code().or(self.last_code)

@@ -1,7 +1,7 @@
 //! The poll: what a client sees of its newest job.
 
 use db::Error;
-use job::{Cause, FailureCode, Generation, JobId, Outcome, State, Timestamp};
+use job::{Cause, State};
 use records::{ConversationId, Status, UserId};
 
 use crate::{
@@ -11,32 +11,24 @@ use crate::{
 };
 
 /// What a poll shows of the newest revision's job (DECISIONS §4, "poll").
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Poll {
-    pub job_id: JobId,
-    /// queued, leased, completed, dead_letter or blocked_byok.
-    pub status: &'static str,
-    pub terminal: bool,
-    pub retryable: bool,
-    /// Runs begun and not released.
-    pub attempt_count: u32,
-    /// Failed runs and crashes so far.
-    pub task_retry_count: u32,
-    pub dispatch_generation: Generation,
-    /// The newest failure.
-    pub failure_code: Option<&'static str>,
-    pub outcome: Option<&'static str>,
-    /// When it was admitted first.
-    pub created_at: Timestamp,
-    pub updated_at: Timestamp,
-    /// The row's version: an ETag's matter.
-    pub version: i64,
-    /// Whether it waits for a later moment (a back-off, or a release with a delay).
-    pub backing_off: bool,
+    pub stored: StoredJob,
     /// What lies behind the last failure or release of a job that is not completed.
     pub cause: Option<Cause>,
     /// Whether a finalize would admit the next revision: the conversation failed.
     pub can_finalize_again: bool,
+}
+
+impl Poll {
+    /// Whether it waits for a later moment (a back-off, or a release with a delay), or for its user's keys.
+    pub fn waits_longer(&self) -> bool {
+        match self.stored.job.state {
+            State::Queued { ready_at } => ready_at > self.stored.updated_at,
+            State::BlockedByok => true,
+            _ => false,
+        }
+    }
 }
 
 /// The job, its history, and what its conversation says.
@@ -65,25 +57,12 @@ impl Ledger {
 
 fn poll(row: PollRow) -> Result<Poll, Error> {
     let stored = StoredJob::try_from(row.job)?;
-    let job = stored.job;
     Ok(Poll {
-        cause: match job.state {
+        cause: match stored.job.state {
             State::Completed { .. } => None,
             _ => row.history.last_cause(),
         },
         can_finalize_again: row.conversation_status == Status::Failed.as_str(),
-        status: job.state.status(),
-        terminal: job.state.is_terminal(),
-        retryable: matches!(job.state, State::Queued { .. }),
-        attempt_count: job.runs,
-        task_retry_count: job.attempts + job.crashes,
-        dispatch_generation: job.generation,
-        failure_code: job.failure_code().map(FailureCode::as_str),
-        outcome: job.state.outcome().map(Outcome::as_str),
-        created_at: stored.created_at,
-        updated_at: stored.updated_at,
-        version: stored.version,
-        backing_off: matches!(job.state, State::Queued { ready_at } if ready_at > stored.updated_at),
-        job_id: job.id,
+        stored,
     })
 }
