@@ -4,7 +4,7 @@ use db::Error;
 use records::{Background, Folder, FolderId, Segment, Timestamp};
 use serde_json::Value;
 use sqlx::FromRow;
-use store::columns::{PeopleColumns, SegmentColumns, column};
+use store::columns::{SegmentColumns, column};
 use store::conversations::shapes::meeting_from_json;
 
 use crate::{Ledger, StoredJob};
@@ -78,8 +78,8 @@ struct InputRow {
     folder_ids: Option<Vec<String>>,
     folder_names: Option<Vec<String>>,
     folder_descriptions: Option<Vec<Option<String>>>,
-    #[sqlx(flatten)]
-    people: PeopleColumns,
+    known_ids: Option<Vec<String>>,
+    known_names: Option<Vec<String>>,
     prompt_app_ids: Option<Vec<String>>,
     prompts: Option<Vec<String>>,
 }
@@ -113,7 +113,7 @@ impl From<InputRow> for RunInput {
                 .map(|((id, description), due_at)| (id, description, due_at))
                 .collect(),
             memories: row.memories.unwrap_or_default(),
-            people: row.people.rows(),
+            people: column(row.known_ids).zip(column(row.known_names)).collect(),
         }
     }
 }

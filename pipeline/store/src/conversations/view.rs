@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Store,
-    columns::{PeopleColumns, SegmentColumns},
+    columns::{SegmentColumns, column},
 };
 
 impl Store {
@@ -82,15 +82,15 @@ struct ViewRow {
     row: PageRow,
     #[sqlx(flatten)]
     segments: SegmentColumns,
-    #[sqlx(flatten)]
-    people: PeopleColumns,
+    known_ids: Option<Vec<String>>,
+    known_names: Option<Vec<String>>,
 }
 
 impl ViewRow {
     fn view(self, with_transcript: bool) -> Result<ConversationView, Error> {
         Ok(ConversationView {
             segments: with_transcript.then(|| self.segments.rows()),
-            people: self.people.rows(),
+            people: column(self.known_ids).zip(column(self.known_names)).collect(),
             ..self.row.view()?
         })
     }
