@@ -95,7 +95,7 @@ impl From<InputRow> for RunInput {
             },
             background: Background {
                 kind: kind_of_text(row.text_source, row.text_source_spec),
-                meeting: row.meeting.and_then(meeting_from_json),
+                meeting: row.meeting.as_ref().and_then(meeting_from_json),
                 pictures: row.pictures.unwrap_or_default(),
             },
             user_name: row.user_name,
