@@ -55,17 +55,26 @@ impl Reconciler {
 
     /// Admits deferred conversations whose last append is 24 h old, one transaction each. What cannot be admitted
     /// stops none behind it.
+    ///
+    /// # Errors
+    /// When two in a row failed of what may pass: the database does not answer. One alone may be locked; it is the answer once
+    /// those behind it were tried.
     async fn admit_abandoned(&self) -> Result<(), Error> {
         let (ledger, began, mut after) = (&self.ledger, Instant::now(), None);
+        let (mut ended, mut failed) = (Ok(()), false);
         while !self.stop.is_cancelled() {
             let page = ledger.db().in_time(ledger.abandoned_page(after.as_ref(), self.settings.page)).await?;
             for (user, conversation) in &page.found {
                 if self.stop.is_cancelled() {
-                    return Ok(());
+                    return ended;
                 }
                 match ledger.admit_abandoned(user, conversation).await {
-                    Ok(fresh) => self.metrics.count(Action::Admitted, fresh.into()),
-                    Err(error) if error.is_passing() => return Err(error),
+                    Ok(fresh) => {
+                        failed = false;
+                        self.metrics.count(Action::Admitted, fresh.into());
+                    }
+                    Err(error) if failed && error.is_passing() => return Err(error),
+                    Err(error) if error.is_passing() => (ended, failed) = (Err(error), true),
                     Err(error) => tracing::error!(%error, "an abandoned conversation cannot be admitted"),
                 }
             }
@@ -74,7 +83,7 @@ impl Reconciler {
                 break;
             }
         }
-        Ok(())
+        ended
     }
 
     /// Marks conversations that stand in `processing` without a live job. There should be none.
