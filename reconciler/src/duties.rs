@@ -57,11 +57,10 @@ impl Reconciler {
     /// stops none behind it.
     ///
     /// # Errors
-    /// When two in a row failed of what may pass: the database does not answer. One alone may be locked; it is the answer once
-    /// those behind it were tried.
+    /// When the database does not answer; when one is locked, once those behind it were tried.
     async fn admit_abandoned(&self) -> Result<(), Error> {
         let (ledger, began, mut after) = (&self.ledger, Instant::now(), None);
-        let (mut ended, mut failed) = (Ok(()), false);
+        let mut ended = Ok(());
         while !self.stop.is_cancelled() {
             let page = ledger.db().in_time(ledger.abandoned_page(after.as_ref(), self.settings.page)).await?;
             for (user, conversation) in &page.found {
@@ -69,12 +68,9 @@ impl Reconciler {
                     return ended;
                 }
                 match ledger.admit_abandoned(user, conversation).await {
-                    Ok(fresh) => {
-                        failed = false;
-                        self.metrics.count(Action::Admitted, fresh.into());
-                    }
-                    Err(error) if failed && error.is_passing() => return Err(error),
-                    Err(error) if error.is_passing() => (ended, failed) = (Err(error), true),
+                    Ok(fresh) => self.metrics.count(Action::Admitted, fresh.into()),
+                    Err(error) if error.is_passing() && !error.is_of_one_row() => return Err(error),
+                    Err(error) if error.is_passing() => ended = Err(error),
                     Err(error) => tracing::error!(%error, "an abandoned conversation cannot be admitted"),
                 }
             }

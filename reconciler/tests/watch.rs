@@ -153,12 +153,12 @@ async fn round_counts_admissions_made_before_a_database_outage() {
 }
 
 #[tokio::test]
-async fn round_admits_abandoned_conversations_behind_a_locked_one() {
+async fn round_admits_abandoned_conversations_behind_locked_ones() {
     let setup = Setup::new().await;
-    for (id, hours) in [("locked", 27), ("c1", 26), ("c2", 25)] {
+    for (id, hours) in [("locked-1", 28), ("locked-2", 27), ("c1", 26), ("c2", 25)] {
         setup.silent(id, hours).await;
     }
-    setup.refuse_with("55P03", "insert on finalization_jobs", "new.conversation_id = 'locked'").await;
+    setup.refuse_with("55P03", "insert on finalization_jobs", "new.conversation_id like 'locked-%'").await;
 
     assert!(setup.reconciler(100).do_duties().await.is_err_and(|error| error.is_passing()));
 
