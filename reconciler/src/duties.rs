@@ -55,17 +55,22 @@ impl Reconciler {
 
     /// Admits deferred conversations whose last append is 24 h old, one transaction each. What cannot be admitted
     /// stops none behind it.
+    ///
+    /// # Errors
+    /// When the database does not answer; when one is locked, once those behind it were tried.
     async fn admit_abandoned(&self) -> Result<(), Error> {
         let (ledger, began, mut after) = (&self.ledger, Instant::now(), None);
+        let mut ended = Ok(());
         while !self.stop.is_cancelled() {
             let page = ledger.db().in_time(ledger.abandoned_page(after.as_ref(), self.settings.page)).await?;
             for (user, conversation) in &page.found {
                 if self.stop.is_cancelled() {
-                    return Ok(());
+                    return ended;
                 }
                 match ledger.admit_abandoned(user, conversation).await {
                     Ok(fresh) => self.metrics.count(Action::Admitted, fresh.into()),
-                    Err(error) if error.is_passing() => return Err(error),
+                    Err(error) if error.is_passing() && !error.is_of_one_row() => return Err(error),
+                    Err(error) if error.is_passing() => ended = Err(error),
                     Err(error) => tracing::error!(%error, "an abandoned conversation cannot be admitted"),
                 }
             }
@@ -74,7 +79,7 @@ impl Reconciler {
                 break;
             }
         }
-        Ok(())
+        ended
     }
 
     /// Marks conversations that stand in `processing` without a live job. There should be none.

@@ -58,10 +58,11 @@ pub(crate) enum OnError {
 }
 
 impl OnError {
-    /// `again`: the row before met a passing error too. One may be the row's; two in a row are the database's.
+    /// `again`: the row before met a passing error too. One may be the row's; two in a row are the database's, where the
+    /// database does not say that rows are locked.
     pub(crate) fn of(error: &Error, again: bool) -> Self {
         match error {
-            Error::Unavailable { .. } if again => Self::End,
+            Error::Unavailable { .. } if again && !error.is_of_one_row() => Self::End,
             Error::Unavailable { .. } => Self::GoOn,
             Error::Refused { .. }
             | Error::ImpossibleRow { .. }

@@ -143,9 +143,12 @@ pub async fn end_due(
                     failed = false;
                     metrics.count(Action::Admitted, u64::from(matches!(ended, LiveAdmission::Admitted(_))));
                 }
-                Err(error) if failed && error.is_passing() => return Err(error),
                 Err(error) => {
-                    failed = error.is_passing();
+                    // Rows that are locked, a user's above all, stop no other.
+                    let is_away = error.is_passing() && !error.is_of_one_row();
+                    if is_away && std::mem::replace(&mut failed, is_away) {
+                        return Err(error);
+                    }
                     let conversation_id = conversation.as_str();
                     tracing::warn!(conversation_id, %error, "a live conversation could not be ended");
                 }

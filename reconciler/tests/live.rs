@@ -98,3 +98,15 @@ async fn expired_live_session_that_cannot_be_ended_blocks_no_other() {
     reconciler::end_due(&setup.ledger, Duration::ZERO, &setup.metrics, &setup.stop).await.unwrap();
     assert_eq!(setup.count(ADMITTED).await, 2);
 }
+
+#[tokio::test]
+async fn expired_live_sessions_that_are_locked_block_no_other() {
+    let setup = Setup::new().await;
+    for id in ["c1", "c2", "c3"] {
+        spoken(&setup, id).await;
+    }
+    setup.sql("update conversations set process_after = now() - interval '1 minute'").await;
+    setup.refuse_with("55P03", "insert on finalization_jobs", "new.conversation_id in ('c1', 'c2')").await;
+    reconciler::end_due(&setup.ledger, Duration::ZERO, &setup.metrics, &setup.stop).await.unwrap();
+    assert_eq!(setup.count(ADMITTED).await, 1);
+}

@@ -96,6 +96,18 @@ async fn pass_leaves_a_row_that_cannot_be_deferred_due() {
 }
 
 #[tokio::test]
+async fn pass_goes_on_behind_rows_that_are_locked() {
+    let setup = Setup::new().await;
+    let [.., third] = setup.overdue(["c1", "c2", "c3"]).await;
+    setup.refuse_with("55P03", "update on finalization_jobs", "old.conversation_id in ('c1', 'c2')").await;
+
+    setup.reconciler(100).pass().await.unwrap();
+
+    assert_eq!(setup.job(&third).await.0, "dead_letter");
+    assert_eq!(setup.count(DUE).await, 2);
+}
+
+#[tokio::test]
 async fn pass_changes_no_job_over_its_time_budget() {
     let setup = Setup::new().await;
     setup.overdue(["c1", "c2"]).await;

@@ -153,6 +153,19 @@ async fn round_counts_admissions_made_before_a_database_outage() {
 }
 
 #[tokio::test]
+async fn round_admits_abandoned_conversations_behind_locked_ones() {
+    let setup = Setup::new().await;
+    for (id, hours) in [("locked-1", 28), ("locked-2", 27), ("c1", 26), ("c2", 25)] {
+        setup.silent(id, hours).await;
+    }
+    setup.refuse_with("55P03", "insert on finalization_jobs", "new.conversation_id like 'locked-%'").await;
+
+    assert!(setup.reconciler(100).do_duties().await.is_err_and(|error| error.is_passing()));
+
+    assert_eq!(setup.actions("admitted"), "2");
+}
+
+#[tokio::test]
 async fn round_reads_all_pages_of_abandoned_conversations() {
     let setup = Setup::new().await;
     for (id, hours) in [("refused", 28), ("c1", 27), ("c2", 26), ("c3", 25)] {

@@ -89,15 +89,9 @@ impl Observer for RunReporter {
         }
         tracing::info!(stage, recalled, elapsed_ms = millis(elapsed), "stage done");
         self.observe(RunEvent::StageDone { stage, elapsed, recalled });
-        let pause = self
-            .shared
-            .settings
-            .pause_after
-            .as_ref()
-            .filter(|(paused, _)| paused == stage)
-            .map(|(_, pause)| *pause);
+        let pause = self.shared.settings.pause_after.clone().filter(|(paused, _)| paused == stage);
         Box::pin(async move {
-            if let Some(pause) = pause {
+            if let Some((_, pause)) = pause {
                 tokio::time::sleep(pause).await;
             }
         })

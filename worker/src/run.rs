@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use compute::on_behalf_of;
 use futures::{FutureExt, future::BoxFuture};
-use job::{Cause, FailureCode, Outcome, Refusal, State};
-use ledger::{Answer, CheckpointKey, Completion, Finished, LeaseToken, Results, Same, StoredJob, Transition};
+use job::{Cause, CheckpointKey, FailureCode, Outcome, Refusal};
+use ledger::{Answer, Completion, Finished, LeaseToken, Results, Same, StoredJob, Transition};
 use parking_lot::Mutex;
 use serde_json::Value;
-use stages::{CheckpointStore, Engines, Failure, Finalized, Interrupted, Photo, Run, Stages, StepKey};
+use stages::{CheckpointStore, Engines, Failure, Finalized, Interrupted, Photo, Run, Stages};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tracing::Instrument;
@@ -252,10 +252,7 @@ impl Runner {
         match answer {
             Ok(Answer::Granted { job, retry, dead_letter }) => {
                 self.shared.metrics.count_transition(retry, dead_letter);
-                let ready_at = match job.state {
-                    State::Queued { ready_at } => Some(ready_at),
-                    _ => None,
-                };
+                let ready_at = job.state.ready_at();
                 let std_of = |wait: chrono::Duration| wait.to_std().unwrap_or_default();
                 match transition {
                     Transition::Release { delay } => Ended::Released { delay: std_of(delay), ready_at },
@@ -310,26 +307,24 @@ struct Checkpoints {
 }
 
 impl CheckpointStore for Checkpoints {
-    fn recall<'a>(&'a self, key: &'a StepKey) -> BoxFuture<'a, Result<Option<Value>, Interrupted>> {
-        let key = checkpoint(key);
+    fn recall<'a>(&'a self, key: &'a CheckpointKey) -> BoxFuture<'a, Result<Option<Value>, Interrupted>> {
         Box::pin(async move {
             let ledger = &self.shared.ledger;
-            Ok(self.shared.with_retries(|| ledger.recall(&self.token, &key)).await?)
+            Ok(self.shared.with_retries(|| ledger.recall(&self.token, key)).await?)
         })
     }
 
     fn record<'a>(
         &'a self,
-        key: &'a StepKey,
+        key: &'a CheckpointKey,
         output: Value,
         replaces: bool,
     ) -> BoxFuture<'a, Result<(), Interrupted>> {
-        let key = checkpoint(key);
         Box::pin(async move {
             let (ledger, due) = (&self.shared.ledger, self.account.statement(&self.engines));
             let is_ours = self
                 .shared
-                .with_retries(|| ledger.record(&self.token, &key, &output, replaces, &due.spent))
+                .with_retries(|| ledger.record(&self.token, key, &output, replaces, &due.spent))
                 .await?;
             if !is_ours {
                 return Err(Interrupted::LeaseLost);
@@ -342,10 +337,6 @@ impl CheckpointStore for Checkpoints {
     fn should_stop(&self) -> bool {
         self.shared.is_stopping()
     }
-}
-
-fn checkpoint(key: &StepKey) -> CheckpointKey {
-    CheckpointKey { stage: key.stage, version: key.version, digest: key.digest }
 }
 
 impl From<Unanswered> for Interrupted {

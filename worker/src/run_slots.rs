@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use db::index_of;
 use job::Queue;
 use parking_lot::Mutex;
 use records::UserId;
@@ -16,8 +17,8 @@ pub(crate) const KEYED: usize = 4;
 /// of another one. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct RunSlots {
-    finalization: Arc<Semaphore>,
-    creation: Arc<Semaphore>,
+    /// By queue.
+    queued: [Arc<Semaphore>; Queue::ALL.len()],
     pub(crate) delivered: Arc<Semaphore>,
     pub(crate) keyed: Arc<Semaphore>,
 }
@@ -27,18 +28,14 @@ impl RunSlots {
     pub fn new(finalization: usize, creation: usize) -> Self {
         let slots = |count| Arc::new(Semaphore::new(count));
         Self {
-            finalization: slots(finalization),
-            creation: slots(creation),
+            queued: [slots(finalization), slots(creation)],
             delivered: slots(finalization),
             keyed: slots(KEYED),
         }
     }
 
     pub(crate) fn of(&self, queue: Queue) -> Arc<Semaphore> {
-        match queue {
-            Queue::Finalization => Arc::clone(&self.finalization),
-            Queue::Creation => Arc::clone(&self.creation),
-        }
+        Arc::clone(&self.queued[index_of(queue)])
     }
 }
 

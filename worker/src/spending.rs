@@ -12,17 +12,10 @@ tokio::task_local! {
     static ACCOUNT: Arc<Account>;
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    calls: i64,
-    prompt: i64,
-    cached: i64,
-    completion: i64,
-}
-
 #[derive(Debug, Default)]
 struct Book {
-    stages: BTreeMap<StageName, Counts>,
+    /// The counts alone.
+    stages: BTreeMap<StageName, Spent>,
     changes: u64,
     saved: u64,
 }
@@ -45,24 +38,24 @@ pub(crate) async fn counted<F: Future>(account: Arc<Account>, work: F) -> F::Out
 
 /// The run in whose task this is called has called a server for `stage`; outside of a run, nothing is charged.
 pub(crate) fn note_call(stage: StageName) {
-    note(stage, |counts| counts.calls += 1);
+    note(stage, |spent| spent.calls += 1);
 }
 
 /// The run in whose task this is said spent `tokens` of `kind` for `stage`.
 pub(crate) fn note_tokens(stage: StageName, kind: &str, tokens: u64) {
     let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
-    note(stage, |counts| {
+    note(stage, |spent| {
         let count = match kind {
-            "prompt" => &mut counts.prompt,
-            "cached" => &mut counts.cached,
-            "completion" => &mut counts.completion,
+            "prompt" => &mut spent.prompt_tokens,
+            "cached" => &mut spent.cached_tokens,
+            "completion" => &mut spent.completion_tokens,
             _ => return,
         };
         *count = count.saturating_add(tokens);
     });
 }
 
-fn note(stage: StageName, change: impl FnOnce(&mut Counts)) {
+fn note(stage: StageName, change: impl FnOnce(&mut Spent)) {
     // An error means that no run is at work here: a health check, a test.
     let _ = ACCOUNT.try_with(|account| {
         let mut book = account.0.lock();
@@ -76,13 +69,9 @@ impl Account {
     pub(crate) fn statement(&self, engines: &Engines) -> Statement {
         let book = self.0.lock();
         let spent = book.stages.iter().map(|(stage, counts)| Spent {
-            epoch: 0,
             stage: (*stage).to_owned(),
             engine: engine_of(engines, stage).to_owned(),
-            calls: counts.calls,
-            prompt_tokens: counts.prompt,
-            cached_tokens: counts.cached,
-            completion_tokens: counts.completion,
+            ..counts.clone()
         });
         Statement { spent: spent.collect(), changes: book.changes }
     }
@@ -136,7 +125,11 @@ mod tests {
         futures::join!(counted(Arc::clone(&one), work(2)), counted(Arc::clone(&other), work(3)));
         note_call("survey");
         assert_eq!((calls(&one), calls(&other)), (2, 3));
-        assert_eq!(one.0.lock().stages["survey"].prompt, i64::MAX, "counts stop at the end of numbers");
+        assert_eq!(
+            one.0.lock().stages["survey"].prompt_tokens,
+            i64::MAX,
+            "counts stop at the end of numbers"
+        );
     }
 
     #[tokio::test]
@@ -149,7 +142,7 @@ mod tests {
         };
         counted(Arc::clone(&account), spend).await;
         let counts = &account.0.lock().stages["survey"];
-        assert_eq!((counts.prompt, counts.cached, counts.completion), (3, 2, 1));
+        assert_eq!((counts.prompt_tokens, counts.cached_tokens, counts.completion_tokens), (3, 2, 1));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use job::{Outcome, State};
+use job::Outcome;
 use ledger::StoredJob;
 use outbox::{ClaimedDelivery, ClaimedPush, DeliveryOutcome};
 use trace::{TARGET, TraceContext};
@@ -36,10 +36,8 @@ pub(crate) fn run(claimed: &StoredJob) -> Span {
 
 /// From the moment at which the job was due until its claim.
 fn waited(claimed: &StoredJob) -> Duration {
-    match &claimed.job.state {
-        State::Leased(lease) => (lease.claimed_at - lease.ready_at).to_std().unwrap_or_default(),
-        _ => Duration::ZERO,
-    }
+    let lease = claimed.job.state.lease();
+    lease.and_then(|lease| (lease.claimed_at - lease.ready_at).to_std().ok()).unwrap_or_default()
 }
 
 pub(crate) fn ended(run: &Span, ended: Ended) {

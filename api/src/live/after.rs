@@ -38,7 +38,7 @@ pub(super) async fn follow(
     for _ in 0..LOOKS {
         let mut wait = LOOK_EVERY;
         match ledger.poll(&user, &conversation).await {
-            Ok(Some(job)) if job.status == "completed" => {
+            Ok(Some(poll)) if poll.stored.job.state.outcome().is_some() => {
                 match shown(&ledger, &account, &user, &conversation).await {
                     Ok(Some((memory, held))) => {
                         describe(&ledger, &user, &conversation, &frames).await;
@@ -50,8 +50,8 @@ pub(super) async fn follow(
                     Err(_) => {}
                 }
             }
-            Ok(Some(job)) if job.terminal => return,
-            Ok(Some(job)) if job.backing_off || job.status == "blocked_byok" => wait = LOOK_SLOWLY,
+            Ok(Some(poll)) if poll.stored.job.state.is_terminal() => return,
+            Ok(Some(poll)) if poll.waits_longer() => wait = LOOK_SLOWLY,
             Ok(None) => return,
             Ok(Some(_)) | Err(_) => {}
         }

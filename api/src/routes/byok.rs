@@ -104,7 +104,7 @@ pub(super) fn resume<'a>(
 
 async fn live_job(ledger: &Ledger, user: &UserId, id: &ConversationId) -> Result<Option<JobId>, Error> {
     let newest = ledger.poll(user, id).await?;
-    Ok(newest.filter(|job| !job.terminal).map(|job| job.job_id))
+    Ok(newest.map(|poll| poll.stored.job).filter(|job| !job.state.is_terminal()).map(|job| job.id))
 }
 
 #[cfg(test)]

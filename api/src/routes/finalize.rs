@@ -251,23 +251,23 @@ pub(super) async fn poll(
     headers: HeaderMap,
 ) -> Answered {
     let found = state.ledger.poll(&caller.user, &ConversationId::new(id)).await?;
-    let mut job = found.ok_or(Error::NotFound("Conversation finalization job"))?;
-    job.can_finalize_again &= state.settings.finalize_enabled;
+    let mut poll = found.ok_or(Error::NotFound("Conversation finalization job"))?;
+    poll.can_finalize_again &= state.settings.finalize_enabled;
     // The job's id names user, conversation and revision; its row's version every change of the job.
-    let again = if job.can_finalize_again { "-again" } else { "" };
-    let tag = format!("W/\"{}-{}{again}\"", job.job_id.as_str(), job.version);
+    let again = if poll.can_finalize_again { "-again" } else { "" };
+    let tag = format!("W/\"{}-{}{again}\"", poll.stored.job.id.as_str(), poll.stored.version);
     let mut response = match tagged::is_current(&headers, &tag) {
         true => StatusCode::NOT_MODIFIED.into_response(),
-        false => Json(shapes::poll(&job)).into_response(),
+        false => Json(shapes::poll(&poll)).into_response(),
     };
-    put_headers(response.headers_mut(), &job, &tag);
+    put_headers(response.headers_mut(), &poll, &tag);
     Ok(response)
 }
 
-fn put_headers(headers: &mut HeaderMap, job: &Poll, tag: &str) {
+fn put_headers(headers: &mut HeaderMap, poll: &Poll, tag: &str) {
     tagged::put(headers, tag);
-    if !job.terminal {
-        let slow = job.backing_off || job.status == "blocked_byok";
-        headers.insert(header::RETRY_AFTER, if slow { SLOW_POLL_SECONDS } else { POLL_SECONDS }.into());
+    if !poll.stored.job.state.is_terminal() {
+        let seconds = if poll.waits_longer() { SLOW_POLL_SECONDS } else { POLL_SECONDS };
+        headers.insert(header::RETRY_AFTER, seconds.into());
     }
 }

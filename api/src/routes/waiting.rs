@@ -44,47 +44,56 @@ pub(super) async fn for_the_end(
 
 /// Whether an answer can be given: terminal, parked, deferred, or with a first attempt behind it (DECISIONS §3,
 /// "create answer").
-fn is_decided(job: &Poll) -> bool {
-    job.terminal || job.status == "blocked_byok" || job.backing_off || job.task_retry_count > 0
+fn is_decided(poll: &Poll) -> bool {
+    let job = &poll.stored.job;
+    job.state.is_terminal() || poll.waits_longer() || job.retries() > 0
 }
 
 #[cfg(test)]
 mod tests {
-    use job::{Generation, JobId, Timestamp};
+    use chrono::TimeDelta;
+    use job::{Admission, Epoch, Job, JobId, Lease, Origin, Outcome, State, Timestamp, WorkerId};
+    use ledger::StoredJob;
 
     use super::*;
 
     #[test]
     fn create_waits_only_for_running_or_soon_due_jobs() {
         let now = Timestamp::UNIX_EPOCH;
-        let queued = Poll {
-            job_id: JobId::from_text("j"),
-            status: "queued",
-            terminal: false,
-            retryable: true,
-            attempt_count: 0,
-            task_retry_count: 0,
-            dispatch_generation: Generation(1),
-            failure_code: None,
-            outcome: None,
+        let id = JobId::from_text("j");
+        let admission = Admission { id, origin: Origin::Create, force_process: false, requires_keys: false };
+        let admitted = StoredJob {
+            user_id: UserId::new("u"),
+            conversation_id: ConversationId::new("c"),
+            revision: 1,
+            version: 1,
             created_at: now,
             updated_at: now,
-            version: 1,
-            backing_off: false,
-            cause: None,
-            can_finalize_again: false,
+            job: Job::admit(admission, now).job,
+            trace: None,
+            event: None,
         };
-        let leased = Poll { status: "leased", retryable: false, attempt_count: 1, ..queued.clone() };
-        for (job, decided) in [
-            (queued.clone(), false),
-            (leased.clone(), false),
-            (Poll { status: "completed", terminal: true, retryable: false, ..queued.clone() }, true),
-            (Poll { status: "blocked_byok", retryable: false, ..queued.clone() }, true),
-            (Poll { backing_off: true, ..queued.clone() }, true),
-            (Poll { task_retry_count: 1, ..queued }, true),
-            (Poll { task_retry_count: 1, ..leased }, true),
+        let queued = State::Queued { ready_at: now };
+        let leased = State::Leased(Lease {
+            epoch: Epoch(1),
+            worker: WorkerId("w".to_owned()),
+            ready_at: now,
+            claimed_at: now,
+            expires_at: now,
+        });
+        for (state, attempts, decided) in [
+            (queued.clone(), 0, false),
+            (leased.clone(), 0, false),
+            (State::Completed { outcome: Outcome::Kept }, 0, true),
+            (State::BlockedByok, 0, true),
+            (State::Queued { ready_at: now + TimeDelta::seconds(1) }, 0, true),
+            (queued, 1, true),
+            (leased, 1, true),
         ] {
-            assert_eq!(is_decided(&job), decided, "{job:?}");
+            let job = Job { state, attempts, ..admitted.job.clone() };
+            let stored = StoredJob { job, ..admitted.clone() };
+            let poll = Poll { stored, cause: None, can_finalize_again: false };
+            assert_eq!(is_decided(&poll), decided, "{poll:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The poll of a finalization.
 
-use job::{Cause, ErrorClass as Class};
+use job::{Cause, ErrorClass as Class, FailureCode, Outcome};
 use ledger::Poll;
 
 use super::{
@@ -13,30 +13,30 @@ shape! {
     // DECISIONS §4, "poll".
     pub poll(poll: &Poll) -> FinalizationJob {
         /// The same for the same user, conversation and revision.
-        job_id: String = poll.job_id.as_str().to_owned(), "fj_5a1c09e27d3f8b6a4c21e0f9b8d7c6a5e4f3d2c1b0";
+        job_id: String = poll.stored.job.id.as_str().to_owned(), "fj_5a1c09e27d3f8b6a4c21e0f9b8d7c6a5e4f3d2c1b0";
         /// The status.
         #[schemars(with = "JobStatus")]
-        status: &'static str = poll.status, "leased";
+        status: &'static str = poll.stored.job.state.status(), "leased";
         /// Whether it is finished: completed or dead_letter.
-        terminal: bool = poll.terminal, false;
+        terminal: bool = poll.stored.job.state.is_terminal(), false;
         /// Whether another run will follow: `queued`.
-        retryable: bool = poll.retryable, false;
+        retryable: bool = poll.stored.job.state.ready_at().is_some(), false;
         /// Runs begun and not released.
-        attempt_count: u32 = poll.attempt_count, 1;
+        attempt_count: u32 = poll.stored.job.runs, 1;
         /// Runs that failed or crashed so far.
-        task_retry_count: u32 = poll.task_retry_count, 0;
+        task_retry_count: u32 = poll.stored.job.retries(), 0;
         /// The number of its dispatch.
         #[schemars(range(min = 1))]
-        dispatch_generation: i64 = poll.dispatch_generation.0, 1;
+        dispatch_generation: i64 = poll.stored.job.generation.0, 1;
         /// Why it last failed; a page on each code is in the service's documents.
-        failure_code: Option<&'static str> = poll.failure_code, null;
+        failure_code: Option<&'static str> = poll.stored.job.failure_code().map(FailureCode::as_str), null;
         /// How a completed job ended.
         #[schemars(with = "Option<JobOutcome>")]
-        outcome: Option<&'static str> = poll.outcome, null;
+        outcome: Option<&'static str> = poll.stored.job.state.outcome().map(Outcome::as_str), null;
         /// When it was admitted.
-        created_at: Time = poll.created_at.into(), "2026-11-21T09:00:00Z";
+        created_at: Time = poll.stored.created_at.into(), "2026-11-21T09:00:00Z";
         /// When it last changed.
-        updated_at: Time = poll.updated_at.into(), "2026-11-21T09:00:00.120301Z";
+        updated_at: Time = poll.stored.updated_at.into(), "2026-11-21T09:00:00.120301Z";
         /// The status in short.
         #[schemars(with = "JobProgress")]
         progress: &'static str = progress(poll), "running";
@@ -67,7 +67,7 @@ shape! {
 
 /// The status in four words that need no explanation.
 fn progress(poll: &Poll) -> &'static str {
-    match poll.status {
+    match poll.stored.job.state.status() {
         "leased" => "running",
         "completed" => "done",
         "dead_letter" => "failed",

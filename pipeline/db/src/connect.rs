@@ -72,11 +72,6 @@ impl Db {
         self.pool.close().await;
     }
 
-    /// As [`of_one`], where the other sessions are opened.
-    pub(crate) fn of_one(&self) -> PgPool {
-        of_one(self.pool.connect_options().as_ref().clone())
-    }
-
     /// Begins an operation: a transaction in which every wait is bounded (DESIGN §4), and the database's clock.
     #[track_caller]
     pub fn begin(&self) -> impl Future<Output = Result<(Begun, Timestamp), Error>> {

@@ -17,14 +17,14 @@ pub struct Waker {
 
 #[derive(Default)]
 struct Inner {
-    finalization: Notify,
-    creation: Notify,
+    /// By queue.
+    queued: [Notify; Queue::ALL.len()],
     deliveries: Notify,
     pushes: Notify,
     finished: Notify,
     others: Notify,
     /// Queues of whose new jobs other processes are yet to be notified.
-    unsent: [AtomicBool; 2],
+    unsent: [AtomicBool; Queue::ALL.len()],
 }
 
 impl Waker {
@@ -84,19 +84,13 @@ impl Waker {
     }
 
     fn of(&self, queue: Queue) -> &Notify {
-        match queue {
-            Queue::Finalization => &self.inner.finalization,
-            Queue::Creation => &self.inner.creation,
-        }
+        &self.inner.queued[index_of(queue)]
     }
 }
 
 /// Where a queue stands in a list of all queues.
 pub const fn index_of(queue: Queue) -> usize {
-    match queue {
-        Queue::Finalization => 0,
-        Queue::Creation => 1,
-    }
+    queue as usize
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use job::Queue;
 use sqlx::postgres::PgListener;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::{Db, error::Error};
+use crate::{Db, connect::of_one, error::Error};
 
 /// Others are notified at once so many times in so long; then notifications of many commits travel as one. A timer is too coarse to
 /// notify them evenly: waiting for one takes milliseconds.
@@ -70,7 +70,7 @@ impl Db {
             .in_time(async {
                 // A dropped listener says goodbye to the server first, and to a silent one it does so until TCP
                 // gives up: it must hold no place of the pool meanwhile.
-                let mut listener = PgListener::connect_with(&self.of_one()).await?;
+                let mut listener = PgListener::connect_with(&of_one(here.as_ref().clone())).await?;
                 listener.eager_reconnect(false);
                 listener.listen(&self.shard.channel()).await?;
                 Ok(listener)

@@ -10,6 +10,7 @@ mod state;
 mod admit;
 mod applied;
 mod cause;
+mod checkpoint;
 mod claim;
 mod due;
 mod operator;
@@ -25,6 +26,7 @@ mod policy;
 
 pub use admit::Admission;
 pub use cause::{Cause, ErrorClass};
+pub use checkpoint::CheckpointKey;
 pub use code::FailureCode;
 pub use command::Command;
 pub use decide::decide;

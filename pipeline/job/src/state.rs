@@ -143,6 +143,38 @@ impl State {
     pub const fn is_terminal(&self) -> bool {
         matches!(self, Self::Completed { .. } | Self::DeadLetter { .. })
     }
+
+    /// From when on it may be claimed, while it is queued.
+    pub const fn ready_at(&self) -> Option<Timestamp> {
+        match self {
+            Self::Queued { ready_at } => Some(*ready_at),
+            _ => None,
+        }
+    }
+
+    /// The lease of the run that holds it.
+    pub const fn lease(&self) -> Option<&Lease> {
+        match self {
+            Self::Leased(lease) => Some(lease),
+            _ => None,
+        }
+    }
+
+    /// How it was completed.
+    pub const fn outcome(&self) -> Option<Outcome> {
+        match self {
+            Self::Completed { outcome } => Some(*outcome),
+            _ => None,
+        }
+    }
+
+    /// Why it was given up.
+    pub const fn dead_code(&self) -> Option<FailureCode> {
+        match self {
+            Self::DeadLetter { code } => Some(*code),
+            _ => None,
+        }
+    }
 }
 
 /// A job: everything that a decision may look at, and nothing that a person said.
@@ -189,4 +221,16 @@ pub struct Job {
     /// An operator ended its wait: its next run asks a model server even where that server's circuit is open. Until the
     /// end of that run.
     pub hurried: bool,
+}
+
+impl Job {
+    /// Failed runs and crashes so far.
+    pub const fn retries(&self) -> u32 {
+        self.attempts + self.crashes
+    }
+
+    /// The failure that is shown of it: what a dead letter died of, or the newest one.
+    pub fn failure_code(&self) -> Option<FailureCode> {
+        self.state.dead_code().or(self.last_code)
+    }
 }

@@ -11,6 +11,8 @@ pub use live::{EndedBy, LiveAdmission};
 pub use reprocess::ReprocessRefusal;
 pub(crate) use waiting_limit::FarFromLimit;
 
+use std::slice;
+
 use db::Error;
 use job::{Admission, Command, Epoch, Job, JobId, Origin, WorkerId};
 use records::{Conversation, ConversationId, Geolocation, OverBudget, Segment, Source, Timestamp, UserId};
@@ -138,112 +140,84 @@ pub enum AdmitRefusal {
     OverBudget(OverBudget),
 }
 
-/// The revision of a conversation that is being admitted.
-pub(crate) struct Admitting<'a> {
-    user: &'a UserId,
-    conversation: &'a ConversationId,
-    revision: i64,
-    origin: Origin,
-    force_process: bool,
-    requires_keys: bool,
-    /// The epoch at which the user's jobs begin.
-    first_epoch: i64,
-    trace: Option<TraceContext>,
-}
-
-impl<'a> Admitting<'a> {
-    /// The revision after `newest`, in the present trace; whether the conversation is worth keeping is judged.
-    fn after(
+impl Ledger {
+    /// The job of the revision after `newest`, to be admitted in the present trace; whether the conversation is worth keeping is
+    /// judged.
+    fn next_job(
+        &self,
         newest: i64,
-        (user, conversation): (&'a UserId, &'a ConversationId),
+        (user, conversation): (&UserId, &ConversationId),
         origin: Origin,
         owner: &Owner,
         keys: Option<WithKeys<'_>>,
-    ) -> Self {
-        Self {
-            user,
-            conversation,
-            revision: newest + 1,
+        now: Timestamp,
+    ) -> StoredJob {
+        let revision = newest + 1;
+        let admission = Admission {
+            id: JobId::derive(user.as_str(), conversation.as_str(), revision),
             origin,
             force_process: false,
             requires_keys: owner.requires_byok || keys.is_some(),
-            first_epoch: owner.first_epoch,
+        };
+        let mut job = Job::admit(admission, now).job;
+        job.epoch = Epoch(owner.first_epoch);
+        if origin == Origin::Live {
+            job.queue = self.live_queue;
+        }
+        StoredJob {
+            user_id: user.clone(),
+            conversation_id: conversation.clone(),
+            revision,
+            version: 1,
+            created_at: now,
+            updated_at: now,
+            job,
             trace: TraceContext::current(),
+            event: None,
         }
     }
 
-    fn job_id(&self) -> JobId {
-        JobId::derive(self.user.as_str(), self.conversation.as_str(), self.revision)
-    }
-}
-
-impl Ledger {
     /// Writes the jobs and admission records of revisions whose conversations the caller has locked or just written. Dead letters
     /// of earlier revisions wait for no operator any more.
     async fn admit(
         &self,
         connection: &mut PgConnection,
-        admitting: &[&Admitting<'_>],
+        jobs: &[StoredJob],
         now: Timestamp,
-    ) -> Result<Vec<StoredJob>, Abort> {
-        let later = || admitting.iter().filter(|admitting| admitting.revision > 1);
+    ) -> Result<(), Abort> {
+        let later = || jobs.iter().filter(|job| job.revision > 1);
         if later().next().is_some() {
-            let users: Vec<_> = later().map(|admitting| admitting.user.as_str()).collect();
-            let conversations: Vec<_> = later().map(|admitting| admitting.conversation.as_str()).collect();
+            let users: Vec<_> = later().map(|job| job.user_id.as_str()).collect();
+            let conversations: Vec<_> = later().map(|job| job.conversation_id.as_str()).collect();
             for dead in unsettled(connection, &users, &conversations).await? {
                 // A refusal is a dead letter that was replayed meanwhile: then its conversation has a live job, and this admission fails.
                 self.decide(connection, &dead, Command::Supersede, None, now).await?;
             }
         }
-        let stored = |admitting: &&Admitting<'_>| {
-            let admission = Admission {
-                id: admitting.job_id(),
-                origin: admitting.origin,
-                force_process: admitting.force_process,
-                requires_keys: admitting.requires_keys,
-            };
-            let mut job = Job::admit(admission, now).job;
-            job.epoch = Epoch(admitting.first_epoch);
-            if admitting.origin == Origin::Live {
-                job.queue = self.live_queue;
-            }
-            StoredJob {
-                user_id: admitting.user.clone(),
-                conversation_id: admitting.conversation.clone(),
-                revision: admitting.revision,
-                version: 1,
-                created_at: now,
-                updated_at: now,
-                job,
-                trace: admitting.trace,
-                event: None,
-            }
-        };
-        let jobs: Vec<StoredJob> = admitting.iter().map(stored).collect();
         if !jobs.is_empty() {
-            row::insert(connection, &jobs, now, &self.policy).await?;
+            row::insert(connection, jobs, now, &self.policy).await?;
         }
-        Ok(jobs)
+        Ok(())
     }
 
     /// Admits a conversation that the transaction has locked or written, takes the lease for a request with keys, and commits.
     async fn admit_and_commit(
         &self,
         mut transaction: Transaction<'static, Postgres>,
-        admitting: &Admitting<'_>,
+        new: &StoredJob,
         keys: Option<WithKeys<'_>>,
         charge: Option<Charge>,
         now: Timestamp,
     ) -> Result<Admitted, Abort> {
-        let jobs = self.admit(&mut transaction, &[admitting], now).await?;
-        let claimed = self.claim_at_once(&mut transaction, &jobs[0], keys, now).await?.map(Box::new);
-        let conversation = must_read(&mut transaction, admitting.user, admitting.conversation).await?;
+        self.admit(&mut transaction, slice::from_ref(new), now).await?;
+        let claimed = self.claim_at_once(&mut transaction, new, keys, now).await?.map(Box::new);
+        let conversation = must_read(&mut transaction, &new.user_id, &new.conversation_id).await?;
         if let Some(charge) = charge {
-            self.store.charge(&mut transaction, admitting.user, charge, now).await?;
+            self.store.charge(&mut transaction, &new.user_id, charge, now).await?;
         }
         transaction.commit().await?;
-        jobs.iter().for_each(|admitted| self.wake_workers(&admitted.job));
-        Ok(Admitted { conversation, job_id: admitting.job_id(), fresh: true, claimed })
+        self.wake_workers(&new.job);
+        Ok(Admitted { conversation, job_id: new.job.id.clone(), fresh: true, claimed })
     }
 
     /// Leases a job that was admitted a moment ago, in the admitting transaction (epoch 1), when its request brought
@@ -279,18 +253,18 @@ async fn must_read(
 /// Opens revisions of conversations that are locked. `meetings` are what each request brings of a calendar ([`of_meeting`]).
 async fn open_revisions(
     connection: &mut PgConnection,
-    admitting: &[&Admitting<'_>],
+    jobs: &[StoredJob],
     meetings: &[Option<Value>],
     now: Timestamp,
 ) -> Result<(), Error> {
-    if admitting.is_empty() {
+    if jobs.is_empty() {
         return Ok(());
     }
     sqlx::query(include_str!("../sql/admission/open_revisions.sql"))
         .bind(now)
-        .bind(admitting.iter().map(|new| new.user.as_str()).collect::<Vec<_>>())
-        .bind(admitting.iter().map(|new| new.conversation.as_str()).collect::<Vec<_>>())
-        .bind(admitting.iter().map(|new| new.revision).collect::<Vec<_>>())
+        .bind(jobs.iter().map(|job| job.user_id.as_str()).collect::<Vec<_>>())
+        .bind(jobs.iter().map(|job| job.conversation_id.as_str()).collect::<Vec<_>>())
+        .bind(jobs.iter().map(|job| job.revision).collect::<Vec<_>>())
         .bind(meetings)
         .execute(connection)
         .await?;

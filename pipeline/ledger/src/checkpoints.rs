@@ -1,21 +1,11 @@
 //! What a stage paid for, and what was spent on it, kept under the fence of its run. Never a person's words.
 
 use db::Error;
-use job::JobId;
+use job::{CheckpointKey, JobId};
 use records::UserId;
 use sqlx::PgConnection;
 
 use crate::{LeaseToken, Ledger};
-
-/// Under which a stage's output is kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckpointKey {
-    pub stage: &'static str,
-    /// The shape of its output.
-    pub version: u16,
-    /// SHA-256 of what the revision fixes, of the engine's id and prompt version.
-    pub digest: [u8; 32],
-}
 
 /// What one stage of one run has spent so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
@@ -63,7 +53,7 @@ impl Ledger {
         replaces: bool,
         spent: &[Spent],
     ) -> Result<bool, Error> {
-        self.write_fenced(token, Some(Kept { key, output, replaces }), spent).await
+        self.write_fenced(token, Some((key, output, replaces)), spent).await
     }
 
     /// Writes what a run has spent, only while its claim is the newest and leased; `false`: it is not. For what
@@ -75,39 +65,30 @@ impl Ledger {
     async fn write_fenced(
         &self,
         token: &LeaseToken,
-        kept: Option<Kept<'_>>,
+        kept: Option<(&CheckpointKey, &serde_json::Value, bool)>,
         spent: &[Spent],
     ) -> Result<bool, Error> {
         let numbers = |count: fn(&Spent) -> i64| -> Vec<i64> { spent.iter().map(count).collect() };
         let texts = |text: fn(&Spent) -> &str| -> Vec<&str> { spent.iter().map(text).collect() };
-        let (mut transaction, _) = self.db.begin().await?;
         let fenced: i64 = sqlx::query_scalar(include_str!("../sql/checkpoints/write.sql"))
             .bind(token.user_id.as_str())
             .bind(token.job_id.as_str())
             .bind(token.epoch.0)
-            .bind(kept.as_ref().map(|kept| kept.key.stage))
-            .bind(kept.as_ref().map(|kept| i32::from(kept.key.version)))
-            .bind(kept.as_ref().map(|kept| kept.key.digest.as_slice()))
-            .bind(kept.as_ref().map(|kept| kept.output))
-            .bind(kept.as_ref().is_some_and(|kept| kept.replaces))
+            .bind(kept.map(|(key, ..)| key.stage))
+            .bind(kept.map(|(key, ..)| i32::from(key.version)))
+            .bind(kept.map(|(key, ..)| key.digest.as_slice()))
+            .bind(kept.map(|(_, output, _)| output))
+            .bind(kept.is_some_and(|(.., replaces)| replaces))
             .bind(texts(|one| &one.stage))
             .bind(texts(|one| &one.engine))
             .bind(numbers(|one| one.calls))
             .bind(numbers(|one| one.prompt_tokens))
             .bind(numbers(|one| one.cached_tokens))
             .bind(numbers(|one| one.completion_tokens))
-            .fetch_one(&mut *transaction)
+            .fetch_one(self.db.pool())
             .await?;
-        transaction.commit().await?;
         Ok(fenced > 0)
     }
-}
-
-struct Kept<'a> {
-    key: &'a CheckpointKey,
-    output: &'a serde_json::Value,
-    /// The one that is there.
-    replaces: bool,
 }
 
 /// What the job's runs spent, in the order of runs.

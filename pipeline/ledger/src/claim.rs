@@ -16,7 +16,7 @@ use sqlx::{Connection as _, PgConnection};
 use crate::{
     Ledger,
     history::Detail,
-    row::{self, JobRow, StoredJob},
+    row::{self, LockedRow, StoredJob},
 };
 
 const DOING: &str = "claiming jobs";
@@ -138,7 +138,7 @@ impl Ledger {
         storing: Storing,
     ) -> Result<JobClaims, Error> {
         let unstorable = self.quarantine.jobs(Instant::now());
-        let due: Vec<DueRow> = sqlx::query_as(include_str!("../sql/claim/due.sql"))
+        let due: Vec<LockedRow> = sqlx::query_as(include_str!("../sql/claim/due.sql"))
             .bind(request.queue.as_str())
             .bind(i64::from(request.slots))
             .bind(&unstorable)
@@ -156,7 +156,7 @@ impl Ledger {
         let rows = request.within_most(rows);
         let mut claims = JobClaims { held_back: rows.len() < wanted, ..JobClaims::default() };
         let mut leased: Vec<StoredJob> = Vec::with_capacity(rows.len());
-        for DueRow { now, row } in rows {
+        for LockedRow { now, row } in rows {
             let (user_id, job_id) = (row.user_id.clone(), row.job_id.clone());
             match StoredJob::try_from(row).ok().and_then(|stored| self.lease(&stored, &request.worker, now)) {
                 Some(stored) => leased.push(stored),
@@ -225,9 +225,9 @@ impl Ledger {
         &self,
         connection: &mut PgConnection,
         request: &ClaimRequest,
-        within_share: &[DueRow],
-        beyond_share: &[DueRow],
-    ) -> Result<Vec<DueRow>, Error> {
+        within_share: &[LockedRow],
+        beyond_share: &[LockedRow],
+    ) -> Result<Vec<LockedRow>, Error> {
         let full = request.running.iter().filter(|(_, jobs)| **jobs >= request.share);
         let full: HashSet<&str> = full
             .map(|(user, _)| user.as_str())
@@ -287,19 +287,19 @@ impl Ledger {
 
 impl ClaimRequest {
     /// Splits due jobs into those within their user's share and the others, each oldest first.
-    fn by_share(&self, due: Vec<DueRow>) -> (Vec<DueRow>, Vec<DueRow>) {
+    fn by_share(&self, due: Vec<LockedRow>) -> (Vec<LockedRow>, Vec<LockedRow>) {
         let mut within_share = self.up_to(self.share);
         due.into_iter().partition(|due| within_share(due))
     }
 
     /// The rows that leave no user with more than [`ClaimRequest::most`] jobs.
-    fn within_most(&self, rows: Vec<DueRow>) -> Vec<DueRow> {
+    fn within_most(&self, rows: Vec<LockedRow>) -> Vec<LockedRow> {
         let mut within_most = self.up_to(self.most);
         rows.into_iter().filter(|due| within_most(due)).collect()
     }
 
     /// Whether a row's user has fewer than `limit` jobs, those counted that it was asked about before.
-    fn up_to(&self, limit: u32) -> impl FnMut(&DueRow) -> bool {
+    fn up_to(&self, limit: u32) -> impl FnMut(&LockedRow) -> bool {
         let mut running: HashMap<String, u32> =
             self.running.iter().map(|(user, jobs)| (user.as_str().to_owned(), *jobs)).collect();
         move |due| {
@@ -309,14 +309,6 @@ impl ClaimRequest {
             is_within
         }
     }
-}
-
-/// A due job, locked, with the database's clock.
-#[derive(sqlx::FromRow)]
-struct DueRow {
-    now: Timestamp,
-    #[sqlx(flatten)]
-    row: JobRow,
 }
 
 /// Defers one job by five minutes, so that it stops no other.

@@ -7,7 +7,11 @@ mod items;
 mod memories;
 mod write;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    hash::Hash,
+    sync::Arc,
+};
 
 use db::Error;
 use job::{Outcome, Refusal};
@@ -99,12 +103,6 @@ impl Completion {
     }
 }
 
-impl Finished {
-    fn has_deliveries(&self) -> bool {
-        matches!(self, Self::Completed { deliveries: 1.., .. })
-    }
-}
-
 impl Ledger {
     /// Completes a run: results, conversation, job and deliveries in one transaction, fenced by the epoch. Runs that
     /// end together share a commit; one that fails takes none of the others with it.
@@ -123,6 +121,13 @@ impl Ledger {
 /// Derived, so that a repeated attempt writes the same row.
 fn thing_id(namespace: &Uuid, completion: &Completion, words: &str) -> String {
     Uuid::new_v5(namespace, format!("{}\n{words}", completion.claimed.job.id).as_bytes()).to_string()
+}
+
+/// The values of each key, in their order.
+fn grouped<K: Eq + Hash, V>(rows: impl IntoIterator<Item = (K, V)>) -> HashMap<K, Vec<V>> {
+    let mut groups: HashMap<K, Vec<V>> = HashMap::new();
+    rows.into_iter().for_each(|(key, value)| groups.entry(key).or_default().push(value));
+    groups
 }
 
 /// The people of those completions whose results are `wanted`, each once.

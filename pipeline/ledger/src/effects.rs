@@ -244,10 +244,7 @@ pub(crate) async fn count_totals(
 
 /// Dead letters are counted by code too, and apart once they are settled.
 async fn count_dead_letters(connection: &mut PgConnection, before: &Job, after: &Job) -> Result<(), Error> {
-    let place = |job: &Job| match job.state {
-        State::DeadLetter { code } => Some((code.as_str(), job.settled_at.is_some())),
-        _ => None,
-    };
+    let place = |job: &Job| Some((job.state.dead_code()?.as_str(), job.settled_at.is_some()));
     let (from, to) = (place(before), place(after));
     if from == to {
         return Ok(());

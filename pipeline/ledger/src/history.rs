@@ -148,19 +148,13 @@ pub(crate) fn event(
         worker: worker(after).or_else(|| worker(before)).map(str::to_owned),
         code: recorded_code(before, after, verb).map(|code| code.as_str().to_owned()),
         stages: detail.stages.iter().map(|(stage, millis)| ((*stage).to_owned(), *millis)).collect(),
-        ready_at: match after.state {
-            State::Queued { ready_at } => Some(ready_at),
-            _ => None,
-        },
+        ready_at: after.state.ready_at(),
         cause: detail.cause.cloned(),
     })
 }
 
 fn worker(job: &Job) -> Option<&str> {
-    match &job.state {
-        State::Leased(lease) => Some(&lease.worker.0),
-        _ => None,
-    }
+    job.state.lease().map(|lease| lease.worker.0.as_str())
 }
 
 /// A failure, a parking and a transition into a dead letter carry their code; others carry none, though the job

@@ -46,19 +46,20 @@ pub use admit::{
     AdmitRefusal, Admitted, CreateOutcome, EndedBy, FinalizeOutcome, LiveAdmission, NewContent,
     NewConversation, ReprocessRefusal, WithKeys,
 };
-pub use checkpoints::{CheckpointKey, Spent, spent_by};
+pub use checkpoints::{Spent, spent_by};
 pub use claim::{ClaimRequest, JobClaims};
 pub use claim_named::{Delivered, NamedClaim};
 pub use complete::{Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
 pub use effects::Answer;
 pub use history::Event;
 pub use items::{ItemChange, NewActionItem};
+pub use job::CheckpointKey;
 pub use memories::{MemoryChange, NewPersonMemory};
 pub use operator::{JobView, Operation, OperatorAction};
 pub use read_job::Poll;
 pub use renew::Renewal;
 pub use row::{LeaseToken, StoredJob};
-pub use run_input::{Content, RecentItem, RunInput};
+pub use run_input::{Content, RunInput};
 pub use shards::Shards;
 pub use transitions::Transition;
 

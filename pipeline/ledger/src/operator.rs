@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use db::Error;
-use job::{Command, FailureCode, Job, JobId, State, Timestamp};
+use job::{Command, FailureCode, Job, JobId, Timestamp};
 use records::UserId;
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -192,10 +192,7 @@ async fn record(
         Operation::Cancel => "cancel",
     };
     // Of a live job: the failure after which it waited.
-    let code = match before.job.state {
-        State::DeadLetter { code } => Some(code.as_str()),
-        _ => before.job.last_code.map(FailureCode::as_str),
-    };
+    let code = before.job.failure_code().map(FailureCode::as_str);
     // One action per version of the job: the id is derived, so a repeated attempt writes the same row.
     let id = Uuid::new_v5(&ACTIONS, format!("{}\n{}\n{verb}", before.job.id, before.version).as_bytes());
     sqlx::query(include_str!("../sql/operator/note_action.sql"))

@@ -1,7 +1,7 @@
 //! The poll: what a client sees of its newest job.
 
 use db::Error;
-use job::{Cause, Generation, JobId, State, Timestamp};
+use job::{Cause, State};
 use records::{ConversationId, Status, UserId};
 
 use crate::{
@@ -11,33 +11,25 @@ use crate::{
 };
 
 /// What a poll shows of the newest revision's job (DECISIONS §4, "poll").
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Poll {
-    pub job_id: JobId,
-    /// queued, leased, completed, dead_letter or blocked_byok.
-    pub status: &'static str,
-    pub terminal: bool,
-    pub retryable: bool,
-    /// Runs begun and not released.
-    pub attempt_count: u32,
-    /// Failed runs and crashes so far.
-    pub task_retry_count: u32,
-    pub dispatch_generation: Generation,
-    /// The newest failure.
-    pub failure_code: Option<&'static str>,
-    pub outcome: Option<&'static str>,
-    /// When it was admitted first.
-    pub created_at: Timestamp,
-    pub updated_at: Timestamp,
-    /// The row's version: an ETag's matter.
-    pub version: i64,
-    /// Whether it waits for a later moment (a back-off, or a release with a delay).
-    pub backing_off: bool,
+    pub stored: StoredJob,
     /// What lies behind the last failure or release of a job that is not completed.
     pub cause: Option<Cause>,
     /// Whether a finalize would do something: the conversation failed and is admitted anew, or the job is parked and resumed with
     /// the keys that the finalize brings.
     pub can_finalize_again: bool,
+}
+
+impl Poll {
+    /// Whether it waits for a later moment (a back-off, or a release with a delay), or for its user's keys.
+    pub fn waits_longer(&self) -> bool {
+        match self.stored.job.state {
+            State::Queued { ready_at } => ready_at > self.stored.updated_at,
+            State::BlockedByok => true,
+            _ => false,
+        }
+    }
 }
 
 /// The job, its history, and what its conversation says.
@@ -66,32 +58,13 @@ impl Ledger {
 
 fn poll(row: PollRow) -> Result<Poll, Error> {
     let stored = StoredJob::try_from(row.job)?;
-    let job = stored.job;
     Ok(Poll {
-        cause: match job.state {
+        cause: match stored.job.state {
             State::Completed { .. } => None,
             _ => row.history.last_cause(),
         },
         can_finalize_again: row.conversation_status == Status::Failed.as_str()
-            || job.state == State::BlockedByok,
-        status: job.state.status(),
-        terminal: job.state.is_terminal(),
-        retryable: matches!(job.state, State::Queued { .. }),
-        attempt_count: job.runs,
-        task_retry_count: job.attempts + job.crashes,
-        dispatch_generation: job.generation,
-        failure_code: match job.state {
-            State::DeadLetter { code } => Some(code.as_str()),
-            _ => job.last_code.map(|code| code.as_str()),
-        },
-        outcome: match job.state {
-            State::Completed { outcome } => Some(outcome.as_str()),
-            _ => None,
-        },
-        created_at: stored.created_at,
-        updated_at: stored.updated_at,
-        version: stored.version,
-        backing_off: matches!(job.state, State::Queued { ready_at } if ready_at > stored.updated_at),
-        job_id: job.id,
+            || stored.job.state == State::BlockedByok,
+        stored,
     })
 }

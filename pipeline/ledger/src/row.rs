@@ -95,6 +95,14 @@ pub struct JobRow {
     history: Vec<Event>,
 }
 
+/// A locked job, with the database's clock.
+#[derive(sqlx::FromRow)]
+pub(crate) struct LockedRow {
+    pub(crate) now: Timestamp,
+    #[sqlx(flatten)]
+    pub(crate) row: JobRow,
+}
+
 impl TryFrom<JobRow> for StoredJob {
     type Error = Error;
 
@@ -162,10 +170,7 @@ fn state(row: &JobRow) -> Option<State> {
 /// The row of a job, to be stored at `now` over the version it was read at.
 fn row(stored: &StoredJob, now: Timestamp, policy: &Policy) -> JobRow {
     let job = &stored.job;
-    let lease = match &job.state {
-        State::Leased(lease) => Some(lease),
-        _ => None,
-    };
+    let lease = job.state.lease();
     JobRow {
         user_id: stored.user_id.as_str().to_owned(),
         job_id: job.id.as_str().to_owned(),
@@ -175,23 +180,14 @@ fn row(stored: &StoredJob, now: Timestamp, policy: &Policy) -> JobRow {
         origin: job.origin.as_str().to_owned(),
         queue: job.queue.as_str().to_owned(),
         status: job.state.status().to_owned(),
-        ready_at: match job.state {
-            State::Queued { ready_at } => Some(ready_at),
-            _ => None,
-        },
+        ready_at: job.state.ready_at(),
         epoch: job.epoch.0,
         lease_worker: lease.map(|lease| lease.worker.0.clone()),
         lease_claimed_at: lease.map(|lease| lease.claimed_at),
         lease_expires_at: lease.map(|lease| lease.expires_at),
         lease_ready_at: lease.map(|lease| lease.ready_at),
-        outcome: match job.state {
-            State::Completed { outcome } => Some(outcome.as_str().to_owned()),
-            _ => None,
-        },
-        dead_code: match job.state {
-            State::DeadLetter { code } => Some(code.as_str().to_owned()),
-            _ => None,
-        },
+        outcome: job.state.outcome().map(|outcome| outcome.as_str().to_owned()),
+        dead_code: job.state.dead_code().map(|code| code.as_str().to_owned()),
         generation: job.generation.0,
         dispatch: job.dispatch.0,
         attempts: job.attempts.cast_signed(),

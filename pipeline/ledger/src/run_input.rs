@@ -4,7 +4,7 @@ use db::Error;
 use records::{Background, Folder, FolderId, Segment, Timestamp};
 use serde_json::Value;
 use sqlx::FromRow;
-use store::columns::{PeopleColumns, SegmentColumns, column};
+use store::columns::{SegmentColumns, column};
 use store::conversations::shapes::meeting_from_json;
 
 use crate::{Ledger, StoredJob};
@@ -33,20 +33,13 @@ pub struct RunInput {
     /// The prompt apps that the user installed: ids and prompts, in the order in which they were installed.
     pub prompt_apps: Vec<(String, String)>,
     pub folders: Vec<Folder>,
-    /// The person's action items created in the 2 days before now, not of this conversation, newest first, at most 500.
-    pub recent_items: Vec<RecentItem>,
+    /// The person's action items created in the 2 days before now, not of this conversation, newest first, at most 500: ids,
+    /// descriptions and due dates.
+    pub recent_items: Vec<(String, String, Option<Timestamp>)>,
     /// What the person's memories say, newest first, not of this conversation, at most 1,000.
     pub memories: Vec<String>,
     /// Names of those whom the transcript names by id, as far as the user knows them.
     pub people: Vec<(String, String)>,
-}
-
-/// An action item, as far as new ones are compared with it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecentItem {
-    pub id: String,
-    pub description: String,
-    pub due_at: Option<Timestamp>,
 }
 
 impl Ledger {
@@ -69,20 +62,24 @@ struct InputRow {
     started_at: Timestamp,
     language: String,
     private_text: Option<String>,
-    #[sqlx(flatten)]
-    background: BackgroundRow,
+    text_source: Option<String>,
+    text_source_spec: Option<String>,
+    meeting: Option<Value>,
+    pictures: Option<Vec<String>>,
     user_name: Option<String>,
     time_zone: String,
     apps: Vec<String>,
     #[sqlx(flatten)]
     segments: SegmentColumns,
-    #[sqlx(flatten)]
-    items: Items,
+    item_ids: Option<Vec<String>>,
+    descriptions: Option<Vec<String>>,
+    items_due_at: Option<Vec<Option<Timestamp>>>,
     memories: Option<Vec<String>>,
-    #[sqlx(flatten)]
-    folders: Folders,
-    #[sqlx(flatten)]
-    people: PeopleColumns,
+    folder_ids: Option<Vec<String>>,
+    folder_names: Option<Vec<String>>,
+    folder_descriptions: Option<Vec<Option<String>>>,
+    known_ids: Option<Vec<String>>,
+    known_names: Option<Vec<String>>,
     prompt_app_ids: Option<Vec<String>>,
     prompts: Option<Vec<String>>,
 }
@@ -96,75 +93,34 @@ impl From<InputRow> for RunInput {
                 Some(text) => Content::Text(text),
                 None => Content::Segments(row.segments.rows()),
             },
-            background: row.background.into(),
+            background: Background {
+                kind: kind_of_text(row.text_source, row.text_source_spec),
+                meeting: row.meeting.as_ref().and_then(meeting_from_json),
+                pictures: row.pictures.unwrap_or_default(),
+            },
             user_name: row.user_name,
             time_zone: row.time_zone,
             apps: row.apps,
             prompt_apps: column(row.prompt_app_ids).zip(column(row.prompts)).collect(),
-            folders: row.folders.rows(),
-            recent_items: row.items.rows(),
+            folders: column(row.folder_ids)
+                .zip(column(row.folder_names))
+                .zip(column(row.folder_descriptions))
+                .map(|((id, name), description)| Folder { id: FolderId::new(id), name, description })
+                .collect(),
+            recent_items: column(row.item_ids)
+                .zip(column(row.descriptions))
+                .zip(column(row.items_due_at))
+                .map(|((id, description), due_at)| (id, description, due_at))
+                .collect(),
             memories: row.memories.unwrap_or_default(),
-            people: row.people.rows(),
+            people: column(row.known_ids).zip(column(row.known_names)).collect(),
         }
     }
 }
 
-#[derive(FromRow)]
-struct BackgroundRow {
-    text_source: Option<String>,
-    text_source_spec: Option<String>,
-    meeting: Option<Value>,
-    pictures: Option<Vec<String>>,
-}
-
-impl From<BackgroundRow> for Background {
-    /// `other_text` says nothing.
-    fn from(row: BackgroundRow) -> Self {
-        let source = row.text_source.filter(|source| source != "other_text");
-        let kind = source.into_iter().chain(row.text_source_spec).collect::<Vec<_>>().join(": ");
-        Self {
-            kind: Some(kind).filter(|kind| !kind.is_empty()),
-            meeting: row.meeting.and_then(meeting_from_json),
-            pictures: row.pictures.unwrap_or_default(),
-        }
-    }
-}
-
-#[derive(FromRow)]
-struct Items {
-    item_ids: Option<Vec<String>>,
-    descriptions: Option<Vec<String>>,
-    items_due_at: Option<Vec<Option<Timestamp>>>,
-}
-
-impl Items {
-    fn rows(self) -> Vec<RecentItem> {
-        let (mut ids, mut descriptions) = (column(self.item_ids), column(self.descriptions));
-        let mut dues = column(self.items_due_at);
-        let next =
-            || Some(RecentItem { id: ids.next()?, description: descriptions.next()?, due_at: dues.next()? });
-        std::iter::from_fn(next).collect()
-    }
-}
-
-#[derive(FromRow)]
-struct Folders {
-    folder_ids: Option<Vec<String>>,
-    folder_names: Option<Vec<String>>,
-    folder_descriptions: Option<Vec<Option<String>>>,
-}
-
-impl Folders {
-    fn rows(self) -> Vec<Folder> {
-        let (mut ids, mut names) = (column(self.folder_ids), column(self.folder_names));
-        let mut descriptions = column(self.folder_descriptions);
-        let next = || {
-            Some(Folder {
-                id: FolderId::new(ids.next()?),
-                name: names.next()?,
-                description: descriptions.next()?,
-            })
-        };
-        std::iter::from_fn(next).collect()
-    }
+/// What a text is, in words; `other_text` says nothing.
+fn kind_of_text(source: Option<String>, spec: Option<String>) -> Option<String> {
+    let source = source.filter(|source| source != "other_text");
+    let kind = source.into_iter().chain(spec).collect::<Vec<_>>().join(": ");
+    Some(kind).filter(|kind| !kind.is_empty())
 }

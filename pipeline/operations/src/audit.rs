@@ -91,7 +91,6 @@ pub struct ActionView {
 impl Operations {
     /// A page of actions, newest first. What an order for many jobs did to each is listed with the job alone.
     pub async fn actions(&self, filter: &ActionFilter) -> Result<Vec<ActionView>, Error> {
-        let (mut transaction, _) = self.db.begin().await?;
         let mut query: QueryBuilder<Postgres> =
             QueryBuilder::new("select * from operator_actions where true");
         if let Some(operator) = &filter.operator {
@@ -117,7 +116,7 @@ impl Operations {
             query.push(", ").push_bind(id.clone()).push(")");
         }
         query.push(" order by created_at desc, action_id desc limit ").push_bind(filter.limit);
-        let mut actions: Vec<ActionView> = query.build_query_as().fetch_all(&mut *transaction).await?;
+        let mut actions: Vec<ActionView> = query.build_query_as().fetch_all(self.db.pool()).await?;
         let shard = self.db.shard();
         for action in &mut actions {
             action.shard = (!shard.is_only()).then_some(shard.number);

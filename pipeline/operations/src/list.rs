@@ -237,7 +237,6 @@ impl Operations {
     /// Counts the dead letters that `filter` finds, whatever its status, place and limit say.
     pub async fn causes(&self, filter: &JobFilter) -> Result<Causes, Error> {
         let dead = JobFilter { status: Some("dead_letter".to_owned()), ..filter.clone() };
-        let (mut transaction, _) = self.db.begin().await?;
         let mut query = QueryBuilder::new(
             "select dead_code as code, count(*) as jobs, count(settled_at) as settled from \
                  (select dead_code, settled_at from finalization_jobs where status = 'dead_letter'",
@@ -245,7 +244,7 @@ impl Operations {
         dead.narrow(&mut query);
         query.push(" order by created_at desc, job_id desc limit ").push_bind(MOST_DEAD + 1);
         query.push(") found group by dead_code order by 2 desc, 1");
-        let codes: Vec<Cause> = query.build_query_as().fetch_all(&mut *transaction).await?;
+        let codes: Vec<Cause> = query.build_query_as().fetch_all(self.db.pool()).await?;
         let cut = codes.iter().map(|cause| cause.jobs).sum::<i64>() > MOST_DEAD;
         Ok(Causes { codes, cut })
     }

@@ -174,8 +174,5 @@ async fn surroundings(
 
 /// The process of the worker that holds a job's lease.
 fn process_of(job: &Job) -> Option<&str> {
-    match &job.state {
-        State::Leased(lease) => lease.worker.0.rsplit_once('/').map(|(process, _)| process),
-        _ => None,
-    }
+    job.state.lease()?.worker.0.rsplit_once('/').map(|(process, _)| process)
 }

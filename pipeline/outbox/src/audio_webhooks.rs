@@ -61,17 +61,6 @@ pub struct AudioReceiver {
     pub now: Timestamp,
 }
 
-/// What became of a request with audio, its second try included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AudioOutcome {
-    /// 2xx.
-    Delivered,
-    /// 410: it is disabled.
-    Gone,
-    /// Anything else.
-    Failed,
-}
-
 #[derive(sqlx::FromRow)]
 struct ReceiverRow {
     url: String,
@@ -144,21 +133,21 @@ impl Outbox {
         .transpose()
     }
 
-    /// Notes what became of a request that was sent under `version`.
+    /// Notes what a request that was sent under `version`, its second try included, says about the receiver.
     pub async fn note_audio_outcome(
         &self,
         user: &UserId,
         version: i64,
-        outcome: AudioOutcome,
+        try_says: Health,
     ) -> Result<(), Error> {
         // Nearly all requests are delivered, and change nothing: they take no lock.
-        if outcome == AudioOutcome::Delivered {
+        if try_says == Health::Alive {
             let found: Option<HealthNow> = sqlx::query_as(include_str!("../sql/audio_webhooks/health.sql"))
                 .bind(user.as_str())
                 .bind(version)
                 .fetch_optional(self.db.pool())
                 .await?;
-            if found.and_then(|found| after(&found.health, outcome, found.now)).is_none() {
+            if found.and_then(|found| after(&found.health, try_says, found.now)).is_none() {
                 return Ok(());
             }
         }
@@ -168,7 +157,7 @@ impl Outbox {
             .bind(version)
             .fetch_optional(&mut *transaction)
             .await?;
-        let changed = health.and_then(|health| after(&health, outcome, now));
+        let changed = health.and_then(|health| after(&health, try_says, now));
         if let Some(health) = changed {
             sqlx::query(include_str!("../sql/audio_webhooks/store_health.sql"))
                 .bind(user.as_str())
@@ -193,12 +182,7 @@ struct HealthNow {
 }
 
 /// The health after a request. A success that changes nothing but its time is stored once a minute at most.
-fn after(health: &ReceiverHealth, outcome: AudioOutcome, now: Timestamp) -> Option<ReceiverHealth> {
-    let try_says = match outcome {
-        AudioOutcome::Delivered => Health::Alive,
-        AudioOutcome::Gone => Health::Gone,
-        AudioOutcome::Failed => Health::Failing,
-    };
+fn after(health: &ReceiverHealth, try_says: Health, now: Timestamp) -> Option<ReceiverHealth> {
     let is_noted = |at: Timestamp| now - at < TimeDelta::minutes(1);
     if try_says == Health::Alive
         && health.consecutive_failures == 0

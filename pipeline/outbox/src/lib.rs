@@ -24,7 +24,7 @@ use std::sync::Arc;
 use db::Db;
 use receivers::LastTurn;
 
-pub use audio_webhooks::{AudioOutcome, AudioReceiver, AudioWebhook, NewAudioWebhook};
+pub use audio_webhooks::{AudioReceiver, AudioWebhook, NewAudioWebhook};
 pub use chat::{AppMessage, MESSAGES_PER_HOUR, Notified, SentThisHour};
 pub use deliveries::{
     ClaimedDelivery, Claims, DeliveryPage, DeliveryPolicy, DeliveryTry, DeliveryView, Redelivery, TRIES_KEPT,
@@ -36,7 +36,7 @@ pub use pushes::{ClaimedPush, PushPolicy, Pushed};
 pub use reminders::Notice;
 pub use subscriptions::{NewSubscription, Subscription, SubscriptionKind, TooManySubscriptions};
 pub use tasks::{DueTask, HandOver, Unhanded};
-pub use tries::DeliveryOutcome;
+pub use tries::{DeliveryOutcome, Health};
 
 /// The outbox of one process's database. Cheap to clone.
 #[derive(Clone)]

@@ -57,13 +57,11 @@ pub struct Unhanded {
 impl Outbox {
     /// Takes at most `limit` dispatches that the task queue does not have, for 30 s: then they may be taken again.
     pub async fn claim_hand_overs(&self, limit: u32) -> Result<Vec<HandOver>, Error> {
-        let mut transaction = self.db.begin_without_clock().await?;
         let rows: Vec<Row> = sqlx::query_as(include_str!("../sql/tasks/claim.sql"))
             .bind(i64::from(limit))
             .bind(HOLD.as_secs_f64())
-            .fetch_all(&mut *transaction)
+            .fetch_all(self.db.pool())
             .await?;
-        transaction.commit().await?;
         Ok(rows.into_iter().map(HandOver::from).collect())
     }
 
@@ -76,14 +74,13 @@ impl Outbox {
             return Ok(());
         }
         let (users, jobs, dispatches) = keys(handed.iter());
-        let mut transaction = self.db.begin_without_clock().await?;
         sqlx::query(include_str!("../sql/tasks/handed.sql"))
             .bind(users)
             .bind(jobs)
             .bind(dispatches)
-            .execute(&mut *transaction)
+            .execute(self.db.pool())
             .await?;
-        Ok(transaction.commit().await?)
+        Ok(())
     }
 
     /// The task queue did not take these dispatches; each is tried again after its wait.
@@ -96,15 +93,14 @@ impl Outbox {
         }
         let (users, jobs, dispatches) = keys(failed.iter().map(|(hand_over, _)| hand_over));
         let waits: Vec<f64> = failed.iter().map(|(_, wait)| wait.as_secs_f64()).collect();
-        let mut transaction = self.db.begin_without_clock().await?;
         sqlx::query(include_str!("../sql/tasks/refused.sql"))
             .bind(users)
             .bind(jobs)
             .bind(dispatches)
             .bind(waits)
-            .execute(&mut *transaction)
+            .execute(self.db.pool())
             .await?;
-        Ok(transaction.commit().await?)
+        Ok(())
     }
 
     /// The dispatch that waits longest for the task queue.

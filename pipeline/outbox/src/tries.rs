@@ -68,9 +68,9 @@ pub(crate) struct Ending {
     pub(crate) last_error: Option<&'static str>,
 }
 
-/// What a try says about its endpoint, or about its subscription.
+/// What a try says about its receiver: an endpoint, a subscription or an audio webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Health {
+pub enum Health {
     Alive,
     Failing,
     Gone,

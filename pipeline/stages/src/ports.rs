@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures::future::{BoxFuture, ready};
-use job::FailureCode;
+use job::{CheckpointKey, FailureCode};
 use serde_json::Value;
 
 use crate::{Failure, StageName};
@@ -53,27 +53,16 @@ impl From<Failure> for Interrupted {
     }
 }
 
-/// Under which a step's output is kept, within its job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct StepKey {
-    /// The stage's name.
-    pub stage: StageName,
-    /// The shape of its output.
-    pub version: u16,
-    /// SHA-256 of what the revision fixes and of the engine's id.
-    pub digest: [u8; 32],
-}
-
 /// Where one run of one job keeps what its stages cost. Every write is fenced by the run's lease.
 pub trait CheckpointStore: Send + Sync {
     /// The output that this job recorded under `key`, in this run or an earlier one.
-    fn recall<'a>(&'a self, key: &'a StepKey) -> BoxFuture<'a, Result<Option<Value>, Interrupted>>;
+    fn recall<'a>(&'a self, key: &'a CheckpointKey) -> BoxFuture<'a, Result<Option<Value>, Interrupted>>;
 
     /// Records an output, only while the run holds its job; else `LeaseLost`. On a conflict the first record stands, unless
     /// it `replaces` one that was recalled and could not be decoded: every run to come would pay for it once more.
     fn record<'a>(
         &'a self,
-        key: &'a StepKey,
+        key: &'a CheckpointKey,
         output: Value,
         replaces: bool,
     ) -> BoxFuture<'a, Result<(), Interrupted>>;

@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
+use job::CheckpointKey;
 use records::Talk;
 use serde::de::DeserializeOwned;
 use tracing::{Instrument, field::Empty};
 
-use crate::{CheckpointStore, Failure, Interrupted, Observer, Stage, StageName, StepKey, digest};
+use crate::{CheckpointStore, Failure, Interrupted, Observer, Stage, StageName, digest};
 
 /// One run of one job over one revision.
 pub struct Run<'a> {
@@ -83,7 +84,7 @@ impl<'a> Run<'a> {
             return Ok((stage.run(input).await?, false));
         }
         let digest = digest::of_step(&self.revision, provenance.engine);
-        let key = StepKey { stage: S::NAME, version: S::VERSION, digest };
+        let key = CheckpointKey { stage: S::NAME, version: S::VERSION, digest };
         let kept = self.checkpoints.recall(&key).await?;
         if let Some(output) = kept.as_ref().and_then(|kept| decode(S::NAME, kept)) {
             return Ok((output, true));

@@ -79,17 +79,3 @@ impl SegmentColumns {
         std::iter::from_fn(next).collect()
     }
 }
-
-/// People that a user knows.
-#[derive(FromRow)]
-pub struct PeopleColumns {
-    known_ids: Option<Vec<String>>,
-    known_names: Option<Vec<String>>,
-}
-
-impl PeopleColumns {
-    /// Ids and names.
-    pub fn rows(self) -> Vec<(String, String)> {
-        column(self.known_ids).zip(column(self.known_names)).collect()
-    }
-}

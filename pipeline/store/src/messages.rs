@@ -150,7 +150,6 @@ impl Store {
     /// longer this process's, because another message began after its lease or its thread was cleared.
     pub async fn renew_turn(&self, turn: &TurnLease, so_far: &FinishedTurn) -> Result<bool, Error> {
         let renew = async {
-            let mut transaction = self.db.begin_without_clock().await?;
             let renewed = sqlx::query(include_str!("../sql/messages/renew_turn.sql"))
                 .bind(turn.user.as_str())
                 .bind(&turn.reply_id)
@@ -159,9 +158,8 @@ impl Store {
                 .bind(&so_far.sources)
                 .bind(&so_far.tools)
                 .bind(&so_far.text)
-                .execute(&mut *transaction)
+                .execute(self.db.pool())
                 .await?;
-            transaction.commit().await?;
             Ok(renewed.rows_affected() > 0)
         };
         self.db.in_time(renew).await
@@ -176,7 +174,6 @@ impl Store {
         ended: &FinishedTurn,
     ) -> Result<bool, Error> {
         let finish = async {
-            let mut transaction = self.db.begin_without_clock().await?;
             let kept = sqlx::query(include_str!("../sql/messages/finish_turn.sql"))
                 .bind(user.as_str())
                 .bind(reply_id)
@@ -187,9 +184,8 @@ impl Store {
                 .bind(&ended.tools)
                 .bind(&ended.text)
                 .bind(SETTLED.as_secs_f64())
-                .execute(&mut *transaction)
+                .execute(self.db.pool())
                 .await?;
-            transaction.commit().await?;
             Ok(kept.rows_affected() > 0)
         };
         self.db.in_time(finish).await

@@ -219,14 +219,14 @@ pub(super) fn to_json(view: &JobView) -> Value {
         "job_id": view.job.id.as_str(), "user_id": view.user_id.as_str(),
         "conversation_id": view.conversation_id.as_str(), "revision": view.revision,
         "status": view.job.state.status(), "failure_code": code(&view.job),
-        "outcome": match view.job.state { State::Completed { outcome } => Some(outcome.as_str()), _ => None },
+        "outcome": view.job.state.outcome().map(|outcome| outcome.as_str()),
         "origin": view.job.origin.as_str(), "queue": view.job.queue.as_str(),
         "dispatch_generation": view.job.generation.0, "epoch": view.job.epoch.0, "version": view.version,
         "attempts": view.job.attempts, "crashes": view.job.crashes, "runs": view.job.runs,
         "requires_keys": view.job.requires_keys, "force_process": view.job.force_process,
-        "worker": match &view.job.state { State::Leased(lease) => Some(lease.worker.0.clone()), _ => None },
-        "lease_expires_at": match &view.job.state { State::Leased(lease) => Some(time(lease.expires_at)), _ => None },
-        "ready_at": match view.job.state { State::Queued { ready_at } => Some(time(ready_at)), _ => None },
+        "worker": view.job.state.lease().map(|lease| lease.worker.0.as_str()),
+        "lease_expires_at": view.job.state.lease().map(|lease| time(lease.expires_at)),
+        "ready_at": view.job.state.ready_at().map(time),
         "reconcile_after_at": view.reconcile_after_at.map(time),
         "created_at": time(view.created_at), "updated_at": time(view.updated_at),
         "dismissed_at": view.job.settled_at.map(time), "checkpoints": view.checkpoints,
@@ -245,10 +245,7 @@ pub(crate) fn settled(view: &JobView) -> Option<&'static str> {
 
 /// The code of a dead letter, or the newest failure of a job that goes on.
 pub(crate) fn code(job: &Job) -> Option<&'static str> {
-    match job.state {
-        State::DeadLetter { code } => Some(code.as_str()),
-        _ => job.last_code.map(|code| code.as_str()),
-    }
+    job.failure_code().map(|code| code.as_str())
 }
 
 fn lines(view: &JobView) -> Vec<(&'static str, String)> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use outbox::{AudioOutcome, AudioReceiver};
+use outbox::{AudioReceiver, Health};
 use outside::{Answer, Url, sign};
 use records::{Timestamp, UserId};
 use tokio::time::{Instant, sleep};
@@ -34,13 +34,13 @@ impl Shared {
         }
         let outcome = self.outcome(user, to, rate, body).await;
         match outcome {
-            AudioOutcome::Gone => self.breaker.forget(&server),
-            outcome => self.breaker.note(&server, outcome == AudioOutcome::Failed),
+            Health::Gone => self.breaker.forget(&server),
+            outcome => self.breaker.note(&server, outcome == Health::Failing),
         }
         self.metrics.count_audio(match outcome {
-            AudioOutcome::Delivered => "delivered",
-            AudioOutcome::Gone => "gone",
-            AudioOutcome::Failed => "failed",
+            Health::Alive => "delivered",
+            Health::Gone => "gone",
+            Health::Failing | Health::Unknown => "failed",
         });
         let version = to.receiver.version;
         let ledger = self.shards.of_user(user);
@@ -49,10 +49,10 @@ impl Shared {
         {
             tracing::warn!(%error, "how an audio webhook answered was not noted");
         }
-        outcome == AudioOutcome::Delivered
+        outcome == Health::Alive
     }
 
-    async fn outcome(&self, user: &UserId, to: &Receiver, rate: u32, body: Vec<u8>) -> AudioOutcome {
+    async fn outcome(&self, user: &UserId, to: &Receiver, rate: u32, body: Vec<u8>) -> Health {
         let id = format!("msg_{}", self.chance.id());
         let answer = match self.attempt(user, to, rate, &id, body.clone()).await {
             Answer::Unreachable | Answer::Status { code: 500.., .. } => {
@@ -62,9 +62,9 @@ impl Shared {
             answer => answer,
         };
         match answer {
-            Answer::Status { code: 200..=299, .. } => AudioOutcome::Delivered,
-            Answer::Status { code: 410, .. } => AudioOutcome::Gone,
-            _ => AudioOutcome::Failed,
+            Answer::Status { code: 200..=299, .. } => Health::Alive,
+            Answer::Status { code: 410, .. } => Health::Gone,
+            _ => Health::Failing,
         }
     }
 

@@ -26,7 +26,6 @@ use crate::shared::Shared;
 
 use permit::{Permit, Permits};
 use queue::{Queue, Waiting};
-use session::Session;
 
 /// Jobs whose keys wait in memory for a slot.
 const MOST_WAITING: usize = 100;
@@ -124,10 +123,8 @@ impl Reservation {
     }
 
     fn begin(self, job: JobId, permit: Arc<Permit>, lease: Option<StoredJob>) {
-        let Self { registry, user, slot, waiting, .. } = self;
-        let session = Session { user, job, permit, lease };
-        let tracker = registry.tracker.clone();
-        tracker.spawn(async move { session.run(&registry, slot, waiting).await });
+        let tracker = self.registry.tracker.clone();
+        tracker.spawn(self.hold(job, permit, lease));
     }
 }
 

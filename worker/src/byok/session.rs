@@ -5,14 +5,12 @@ use std::time::Duration;
 
 use job::{JobId, Policy};
 use ledger::{Answer, NamedClaim, StoredJob, Transition};
-use records::UserId;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::Registry;
 use super::permit::{Keys, Permit};
-use super::queue::Waiting;
+use super::{Registry, Reservation};
 use crate::observer::Ended;
 use crate::run::Runner;
 use crate::shared::Shared;
@@ -22,15 +20,6 @@ const LAST_MINUTES: Duration = Duration::from_secs(120);
 
 /// How long a claim waits that the database did not answer.
 const UNANSWERED: Duration = Duration::from_secs(1);
-
-/// The holder of one job's keys.
-pub(super) struct Session {
-    pub(super) user: UserId,
-    pub(super) job: JobId,
-    pub(super) permit: Arc<Permit>,
-    /// With the lease that its admission took; without one the job is parked.
-    pub(super) lease: Option<StoredJob>,
-}
 
 /// What is to be done after one go at a job.
 #[derive(Debug, PartialEq, Eq)]
@@ -51,17 +40,11 @@ impl Next {
     }
 }
 
-impl Session {
+impl Reservation {
     /// Goes on until the job has no more use for the keys, they are too old, or the process stops. What the row says
-    /// is always right: parked while no run has it.
-    pub(super) async fn run(
-        self,
-        registry: &Registry,
-        slot: Option<OwnedSemaphorePermit>,
-        waiting: Option<Waiting>,
-    ) {
-        let Self { user, job, permit, mut lease } = self;
-        let (mut slot, mut waiting) = (slot, waiting);
+    /// is always right: parked while no run has it. `lease` is the one that its admission took; without one it is parked.
+    pub(super) async fn hold(self, job: JobId, permit: Arc<Permit>, mut lease: Option<StoredJob>) {
+        let Self { registry, user, mut slot, mut waiting, .. } = self;
         loop {
             let (slot, keys) = match slot.take() {
                 Some(slot) => (Some(slot), permit.keys()),

@@ -5,15 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use engines::{Embedded, OpenAi};
 use futures::future::BoxFuture;
+use job::CheckpointKey;
 use records::{Folder, Talk};
 use serde_json::Value;
-use stages::{
-    CheckpointStore, Engines, Finalized, Interrupted, Kept, Material, Run, Stages, StepKey, Unobserved,
-};
+use stages::{CheckpointStore, Engines, Finalized, Interrupted, Kept, Material, Run, Stages, Unobserved};
 
 /// Checkpoints of one job.
 #[derive(Default)]
-pub(crate) struct Pages(Mutex<HashMap<StepKey, Value>>);
+pub(crate) struct Pages(Mutex<HashMap<CheckpointKey, Value>>);
 
 impl Pages {
     /// Every checkpoint, as JSON.
@@ -23,13 +22,13 @@ impl Pages {
 }
 
 impl CheckpointStore for Pages {
-    fn recall<'a>(&'a self, key: &'a StepKey) -> BoxFuture<'a, Result<Option<Value>, Interrupted>> {
+    fn recall<'a>(&'a self, key: &'a CheckpointKey) -> BoxFuture<'a, Result<Option<Value>, Interrupted>> {
         Box::pin(async { Ok(self.0.lock().unwrap().get(key).cloned()) })
     }
 
     fn record<'a>(
         &'a self,
-        key: &'a StepKey,
+        key: &'a CheckpointKey,
         output: Value,
         replaces: bool,
     ) -> BoxFuture<'a, Result<(), Interrupted>> {

@@ -1,5 +1,7 @@
 //! Creating a conversation: stored and admitted, or stored to be finalized later.
 
+use std::slice;
+
 use chrono::Duration;
 use db::Error;
 use job::Origin;
@@ -13,8 +15,8 @@ use store::{
 use tracing::Instrument;
 
 use super::{
-    Admitting, CreateOutcome, NewContent, NewConversation, Owner, WithKeys, admit_span, lock_standing,
-    must_read, open_revisions, owner,
+    CreateOutcome, NewContent, NewConversation, Owner, WithKeys, admit_span, lock_standing, must_read,
+    open_revisions, owner,
 };
 use crate::{Ledger, effects::Abort, retry_conflicts};
 
@@ -64,8 +66,8 @@ impl Ledger {
                 transaction.commit().await?;
                 return Ok(CreateOutcome::Deferred(conversation));
             }
-            let admitting = Admitting::after(0, (user, &new.id), Origin::Create, &owner, keys);
-            let admitted = self.admit_and_commit(transaction, &admitting, keys, Some(created), now).await?;
+            let job = self.next_job(0, (user, &new.id), Origin::Create, &owner, keys, now);
+            let admitted = self.admit_and_commit(transaction, &job, keys, Some(created), now).await?;
             Ok(CreateOutcome::Admitted(admitted))
         })
         .instrument(admit_span());
@@ -91,10 +93,10 @@ impl Ledger {
             return Ok(CreateOutcome::Known(must_read(&mut transaction, user, id).await?));
         }
         let newest = standing.finalization_revision;
-        let admitting = Admitting::after(newest, (user, id), Origin::Create, owner, keys);
-        open_revisions(&mut transaction, &[&admitting], &[None], now).await?;
+        let job = self.next_job(newest, (user, id), Origin::Create, owner, keys, now);
+        open_revisions(&mut transaction, slice::from_ref(&job), &[None], now).await?;
         let charge = Charge { job: true, ..Charge::default() };
-        let admitted = self.admit_and_commit(transaction, &admitting, keys, Some(charge), now).await?;
+        let admitted = self.admit_and_commit(transaction, &job, keys, Some(charge), now).await?;
         Ok(CreateOutcome::Admitted(admitted))
     }
 }

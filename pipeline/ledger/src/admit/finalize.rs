@@ -16,8 +16,8 @@ use trace::TraceContext;
 use tracing::Instrument;
 
 use super::{
-    AdmitRefusal, Admitting, Owner, WithKeys, admit_span, lock_conversation, of_meeting, open_revisions,
-    owner, waiting_limit::WaitingLimit,
+    AdmitRefusal, Owner, WithKeys, admit_span, lock_conversation, of_meeting, open_revisions, owner,
+    waiting_limit::WaitingLimit,
 };
 use crate::{
     Ledger, StoredJob,
@@ -158,7 +158,7 @@ impl Ledger {
         let mut limit = WaitingLimit::of(&mut transaction, limited, &self.far_from_limit, now).await?;
 
         let mut admitted: HashSet<(&UserId, &ConversationId)> = HashSet::new();
-        let mut admitting: Vec<(usize, Admitting<'_>)> = Vec::new();
+        let (mut places, mut jobs): (Vec<usize>, Vec<StoredJob>) = (Vec::new(), Vec::new());
         let mut outcomes = Vec::with_capacity(batch.len());
         for (place, request) in batch.iter().enumerate() {
             let (Some(owner), Some(conversation)) = (owners.get(request.user.as_str()), found.get(&place))
@@ -178,12 +178,17 @@ impl Ledger {
                     Err(AdmitRefusal::OverBudget(over))
                 }
                 Decision::Admit => {
-                    let new = request.admitting(conversation, owner);
-                    let job = Some(new.job_id());
+                    let named = (&request.user, &request.conversation);
+                    let (newest, keys) = (conversation.finalization_revision, request.keys());
+                    let mut new = self.next_job(newest, named, Origin::Finalize, owner, keys, now);
+                    new.job.force_process = !request.only_abandoned;
+                    new.trace = request.trace;
+                    let job = Some(new.job.id.clone());
                     // Of two requests for one conversation both get the job, and the first has made it.
-                    let fresh = admitted.insert((&request.user, &request.conversation));
+                    let fresh = admitted.insert(named);
                     if fresh {
-                        admitting.push((place, new));
+                        places.push(place);
+                        jobs.push(new);
                     }
                     Ok(FinalizeOutcome::of(job, fresh))
                 }
@@ -193,14 +198,11 @@ impl Ledger {
         if self.db.has_request_key() && !matches!(outcomes.as_slice(), [Batched::Done(Ok(_))]) {
             return Ok(outcomes);
         }
-        let meetings: Vec<Option<Value>> = admitting
-            .iter()
-            .map(|(place, _)| of_meeting(batch[*place].calendar_meeting_context.as_ref()))
-            .collect();
-        let new: Vec<&Admitting<'_>> = admitting.iter().map(|(_, new)| new).collect();
-        let jobs = self.admit(&mut transaction, &new, now).await?;
-        open_revisions(&mut transaction, &new, &meetings, now).await?;
-        for ((place, _), job) in admitting.iter().zip(&jobs) {
+        let meeting = |place: &usize| of_meeting(batch[*place].calendar_meeting_context.as_ref());
+        let meetings: Vec<Option<Value>> = places.iter().map(meeting).collect();
+        self.admit(&mut transaction, &jobs, now).await?;
+        open_revisions(&mut transaction, &jobs, &meetings, now).await?;
+        for (place, job) in places.iter().zip(&jobs) {
             let claimed = self.claim_at_once(&mut transaction, job, batch[*place].keys(), now).await?;
             if let Batched::Done(Ok(outcome)) = &mut outcomes[*place] {
                 outcome.claimed = claimed;
@@ -227,15 +229,6 @@ impl FinalizeRequest {
             shown: false,
             keys: None,
             trace: None,
-        }
-    }
-
-    fn admitting<'a>(&'a self, conversation: &LockedConversation, owner: &Owner) -> Admitting<'a> {
-        let (newest, named) = (conversation.finalization_revision, (&self.user, &self.conversation));
-        Admitting {
-            force_process: !self.only_abandoned,
-            trace: self.trace,
-            ..Admitting::after(newest, named, Origin::Finalize, owner, self.keys())
         }
     }
 

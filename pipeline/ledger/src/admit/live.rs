@@ -1,6 +1,6 @@
 //! The end of a live conversation: by silence, on request, by its limits, or by the reconciler. One operation.
 
-use std::time::Duration;
+use std::{slice, time::Duration};
 
 use db::Error;
 use job::Origin;
@@ -8,9 +8,7 @@ use records::{ConversationId, Status, Timestamp, UserId};
 use serde_json::Value;
 use tracing::Instrument;
 
-use super::{
-    Admitted, Admitting, Standing, WithKeys, admit_span, lock_standing, of_meeting, open_revisions, owner,
-};
+use super::{Admitted, Standing, WithKeys, admit_span, lock_standing, of_meeting, open_revisions, owner};
 use crate::{Ledger, retry_conflicts};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,9 +85,9 @@ impl Ledger {
                 EndedBy::Socket { .. } | EndedBy::Reconciler { .. } => None,
             };
             let newest = standing.finalization_revision;
-            let admitting = Admitting::after(newest, (user, id), Origin::Live, &owner, keys);
-            open_revisions(&mut transaction, &[&admitting], &[of_meeting(context)], now).await?;
-            let admitted = self.admit_and_commit(transaction, &admitting, keys, None, now).await?;
+            let job = self.next_job(newest, (user, id), Origin::Live, &owner, keys, now);
+            open_revisions(&mut transaction, slice::from_ref(&job), &[of_meeting(context)], now).await?;
+            let admitted = self.admit_and_commit(transaction, &job, keys, None, now).await?;
             Ok(LiveAdmission::Admitted(Box::new(admitted)))
         });
         self.db.in_time(admitted.instrument(admit_span())).await

@@ -1,12 +1,14 @@
 //! Processing a finished conversation again (DECISIONS §4, "the original's own routes").
 
+use std::slice;
+
 use db::Error;
 use job::{Origin, State};
 use records::{ConversationId, Status, UserId};
 use store::budgets::Charge;
 use tracing::Instrument;
 
-use super::{Admitted, Admitting, WithKeys, admit_span, lock_standing, must_read, open_revisions, owner};
+use super::{Admitted, WithKeys, admit_span, lock_standing, must_read, open_revisions, owner};
 use crate::{Ledger, retry_conflicts, row::live_job};
 
 /// Why a conversation is not processed again. Nothing was changed.
@@ -66,13 +68,11 @@ impl Ledger {
                 return Ok(Err(ReprocessRefusal::NoContent));
             }
             let newest = standing.finalization_revision;
-            let admitting = Admitting {
-                force_process: true,
-                ..Admitting::after(newest, (user, id), Origin::Reprocess, &owner, keys)
-            };
-            open_revisions(&mut transaction, &[&admitting], &[None], now).await?;
+            let mut job = self.next_job(newest, (user, id), Origin::Reprocess, &owner, keys, now);
+            job.job.force_process = true;
+            open_revisions(&mut transaction, slice::from_ref(&job), &[None], now).await?;
             let charge = Charge { job: true, ..Charge::default() };
-            self.admit_and_commit(transaction, &admitting, keys, Some(charge), now).await.map(Ok)
+            self.admit_and_commit(transaction, &job, keys, Some(charge), now).await.map(Ok)
         });
         reprocessed.instrument(admit_span()).await
     }

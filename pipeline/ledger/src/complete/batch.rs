@@ -13,7 +13,7 @@ use outbox::{
     reminders,
 };
 use records::EventKind;
-use sqlx::{FromRow, PgConnection};
+use sqlx::PgConnection;
 
 use super::{Completion, Finished, items, memories, write};
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
     batcher::{Batched, Locks},
     effects::{Abort, count_totals},
     history::Detail,
-    row::{self, JobRow, StoredJob},
+    row::{self, LockedRow, StoredJob},
 };
 
 /// A granted completion, with its job before and after.
@@ -71,7 +71,7 @@ impl Ledger {
             transaction.commit().await?;
             self.db.waker().job_settled();
             self.outbox.wake_pushes(pushes);
-            if finished.values().any(Finished::has_deliveries) {
+            if finished.values().any(|one| matches!(one, Finished::Completed { deliveries: 1.., .. })) {
                 self.db.waker().deliveries_written();
             }
             outcomes.extend(finished.into_iter().map(|(index, finished)| (index, Batched::Done(finished))));
@@ -159,18 +159,12 @@ async fn lock_jobs(
     connection: &mut PgConnection,
     batch: &[Arc<Completion>],
 ) -> Result<(Timestamp, HashMap<String, StoredJob>), Error> {
-    #[derive(FromRow)]
-    struct Row {
-        now: Timestamp,
-        #[sqlx(flatten)]
-        job: JobRow,
-    }
-    let rows: Vec<Row> = sqlx::query_as(include_str!("../../sql/completion/lock_jobs.sql"))
+    let rows: Vec<LockedRow> = sqlx::query_as(include_str!("../../sql/completion/lock_jobs.sql"))
         .bind(batch.iter().map(|completion| completion.claimed.job.id.as_str()).collect::<Vec<_>>())
         .fetch_all(connection)
         .await?;
-    let now = rows.first().map_or(Timestamp::MIN_UTC, |row| row.now);
-    Ok((now, row::by_id(rows.into_iter().map(|row| row.job))?))
+    let now = rows.first().map_or(Timestamp::MIN_UTC, |locked| locked.now);
+    Ok((now, row::by_id(rows.into_iter().map(|locked| locked.row))?))
 }
 
 /// The conversations of granted completions, locked.

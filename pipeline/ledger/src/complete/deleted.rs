@@ -6,7 +6,7 @@ use db::Error;
 use records::KnownTexts;
 use sqlx::PgConnection;
 
-use super::{Comparison, Completion};
+use super::{Comparison, Completion, grouped};
 
 job::named! {
     /// What was extracted, as the column says it.
@@ -42,9 +42,8 @@ pub(super) async fn deleted(
                 .bind(kind.as_str())
                 .fetch_all(connection)
                 .await?;
-        for (user, conversation, content) in rows {
-            found.entry((user, conversation)).or_default().push(content);
-        }
+        found =
+            grouped(rows.into_iter().map(|(user, conversation, content)| ((user, conversation), content)));
     }
     let texts = |completion: &&Completion| {
         let mut texts = (kind.comparison(completion))();

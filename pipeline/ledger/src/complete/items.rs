@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::{
     Completion, NewItem,
     deleted::{Kind, deleted},
-    thing_id,
+    grouped, thing_id,
 };
 
 /// The namespace of derived ids; part of the durable contract.
@@ -159,9 +159,8 @@ async fn recent(
     now: Timestamp,
 ) -> Result<HashMap<String, Vec<(String, String)>>, Error> {
     let people = super::people_with(kept, |results| !results.items.is_empty());
-    let mut recent: HashMap<String, Vec<(String, String)>> = HashMap::new();
     if people.is_empty() {
-        return Ok(recent);
+        return Ok(HashMap::new());
     }
     let rows: Vec<(String, String, String)> =
         sqlx::query_as(include_str!("../../sql/completion/known_items.sql"))
@@ -173,10 +172,7 @@ async fn recent(
             )
             .fetch_all(connection)
             .await?;
-    for (user, id, description) in rows {
-        recent.entry(user).or_default().push((id, description));
-    }
-    Ok(recent)
+    Ok(grouped(rows.into_iter().map(|(user, id, description)| (user, (id, description)))))
 }
 
 async fn insert(
@@ -242,9 +238,5 @@ async fn hand_over_due_dates(
             .bind(&dues)
             .fetch_all(connection)
             .await?;
-    let mut handed_over: HashMap<String, Vec<Due>> = HashMap::new();
-    for (user, id, due_at) in rows {
-        handed_over.entry(user).or_default().push(Due::of(&id, due_at));
-    }
-    Ok(handed_over)
+    Ok(grouped(rows.into_iter().map(|(user, item, due_at)| (user, Due { item, due_at }))))
 }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{
     Completion, NewMemory,
     deleted::{Kind, deleted},
-    thing_id,
+    grouped, thing_id,
 };
 
 /// At most 4 memories per conversation (spec, "Limits").
@@ -86,18 +86,14 @@ async fn known(
     kept: &[&Completion],
 ) -> Result<HashMap<String, Vec<String>>, Error> {
     let people = super::people_with(kept, |results| !results.memories.is_empty());
-    let mut known: HashMap<String, Vec<String>> = HashMap::new();
     if people.is_empty() {
-        return Ok(known);
+        return Ok(HashMap::new());
     }
     let rows: Vec<(String, String)> = sqlx::query_as(include_str!("../../sql/completion/known_memories.sql"))
         .bind(&people)
         .fetch_all(connection)
         .await?;
-    for (user, content) in rows {
-        known.entry(user).or_default().push(content);
-    }
-    Ok(known)
+    Ok(grouped(rows))
 }
 
 async fn insert(

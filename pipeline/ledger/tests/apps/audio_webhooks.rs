@@ -2,7 +2,7 @@
 
 use db::Secrets;
 use operations::Operations;
-use outbox::{AudioOutcome, AudioWebhook, NewAudioWebhook};
+use outbox::{AudioWebhook, Health, NewAudioWebhook};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::world::{World, process};
@@ -57,13 +57,13 @@ async fn audio_webhook_is_disabled_after_a_hundred_failures() {
     let world = World::new().await;
     world.set(&new(URL, "s")).await;
     let (ledger, bob) = (world.ledger.outbox(), &world.bob);
-    for outcome in [AudioOutcome::Failed; 99] {
+    for outcome in [Health::Failing; 99] {
         ledger.note_audio_outcome(bob, 1, outcome).await.unwrap();
     }
-    ledger.note_audio_outcome(bob, 1, AudioOutcome::Delivered).await.unwrap();
+    ledger.note_audio_outcome(bob, 1, Health::Alive).await.unwrap();
     let seen = ledger.audio_webhook(bob).await.unwrap().unwrap();
     assert!(seen.enabled && seen.failing_since.is_none() && seen.last_success_at.is_some());
-    for outcome in [AudioOutcome::Failed; 100] {
+    for outcome in [Health::Failing; 100] {
         ledger.note_audio_outcome(bob, 1, outcome).await.unwrap();
     }
     let seen = ledger.audio_webhook(bob).await.unwrap().unwrap();
@@ -72,10 +72,10 @@ async fn audio_webhook_is_disabled_after_a_hundred_failures() {
     assert!(ledger.audio_receiver(bob).await.unwrap().is_none());
     let seen = ledger.switch_audio_webhook(bob, true).await.unwrap().unwrap();
     assert!(seen.enabled && seen.disabled_reason.is_none() && seen.failing_since.is_none());
-    ledger.note_audio_outcome(bob, 1, AudioOutcome::Gone).await.unwrap();
+    ledger.note_audio_outcome(bob, 1, Health::Gone).await.unwrap();
     let seen = ledger.audio_webhook(bob).await.unwrap().unwrap();
     assert!(seen.enabled, "of a request that an older version sent");
-    ledger.note_audio_outcome(bob, 2, AudioOutcome::Gone).await.unwrap();
+    ledger.note_audio_outcome(bob, 2, Health::Gone).await.unwrap();
     let seen = ledger.audio_webhook(bob).await.unwrap().unwrap();
     assert_eq!(seen.disabled_reason.as_deref(), Some("gone"));
     assert!(ledger.switch_audio_webhook(&world.ann, true).await.unwrap().is_none());

@@ -5,7 +5,7 @@ use db::Error;
 use job::Queue;
 use ledger::Ledger;
 use operations::{Operations, Process, RunCounts};
-use outbox::{AudioOutcome, EndpointChange, NewAudioWebhook, NewEndpoint};
+use outbox::{EndpointChange, Health, NewAudioWebhook, NewEndpoint};
 use records::{EventKind, UserId, WebhookFormat};
 use secrecy::SecretString;
 use store::NewKey;
@@ -196,7 +196,7 @@ impl CrashOperation for Account {
                 ledger.outbox().set_audio_webhook(user, &audio_webhook()).await.map(drop)
             }
             Self::SwitchAudioWebhook => ledger.outbox().switch_audio_webhook(user, false).await.map(drop),
-            Self::NoteAudioOutcome => ledger.outbox().note_audio_outcome(user, 1, AudioOutcome::Gone).await,
+            Self::NoteAudioOutcome => ledger.outbox().note_audio_outcome(user, 1, Health::Gone).await,
         }
     }
 }

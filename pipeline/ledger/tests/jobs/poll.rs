@@ -1,6 +1,6 @@
 //! What a client polls: the newest job of its own conversation, while that exists.
 
-use job::{Cause, ErrorClass, FailureCode, JobId, Outcome};
+use job::{Cause, ErrorClass, FailureCode, JobId, Outcome, State};
 use ledger::Transition;
 use records::{ConversationId, UserId};
 
@@ -9,7 +9,7 @@ use crate::world::{World, completion};
 
 async fn polled(three: &ThreeConversations, user: &UserId, id: &str) -> Option<JobId> {
     let poll = three.world.ledger.poll(user, &ConversationId::new(id)).await.unwrap();
-    poll.map(|poll| poll.job_id)
+    poll.map(|poll| poll.stored.job.id)
 }
 
 #[tokio::test]
@@ -33,18 +33,19 @@ async fn poll_counts_failed_runs_and_crashes_as_retries() {
     world.admitted("c").await;
     world.run("update finalization_jobs set attempts = 2, crashes = 1, version = version + 1").await;
     let poll = world.ledger.poll(&world.ann, &c()).await.unwrap().unwrap();
-    assert_eq!(poll.task_retry_count, 3);
+    assert_eq!(poll.stored.job.retries(), 3);
 }
 
 #[tokio::test]
 async fn poll_shows_the_outcome_of_a_completed_job() {
     let world = World::new().await;
-    for (id, outcome, shown) in [("a", Outcome::Kept, "kept"), ("b", Outcome::Discarded, "discarded")] {
+    for (id, outcome) in [("a", Outcome::Kept), ("b", Outcome::Discarded)] {
         let run = world.claimed(id).await;
-        assert_eq!(world.ledger.poll(&world.ann, &run.conversation_id).await.unwrap().unwrap().outcome, None);
+        let poll = async || world.ledger.poll(&world.ann, &run.conversation_id).await.unwrap().unwrap();
+        assert_eq!(poll().await.stored.job.state.outcome(), None);
         world.ledger.complete(&completion(&run, outcome, Default::default())).await.unwrap();
-        let poll = world.ledger.poll(&world.ann, &run.conversation_id).await.unwrap().unwrap();
-        assert_eq!((poll.status, poll.outcome, poll.failure_code), ("completed", Some(shown), None));
+        let job = poll().await.stored.job;
+        assert_eq!((job.state.outcome(), job.failure_code()), (Some(outcome), None));
     }
 }
 
@@ -67,7 +68,8 @@ async fn poll_shows_the_cause_of_a_release_or_failure_until_the_next_one() {
     assert_eq!(poll().await.cause, Some(cause), "a claim changes nothing about it");
     world.fail(&again, FailureCode::InvalidJob).await;
     let dead = poll().await;
-    assert_eq!((dead.status, dead.cause, dead.can_finalize_again), ("dead_letter", None, true));
+    assert_eq!(dead.stored.job.state, State::DeadLetter { code: FailureCode::InvalidJob });
+    assert_eq!((dead.cause, dead.can_finalize_again), (None, true));
 }
 
 #[tokio::test]

@@ -10,14 +10,14 @@ use std::{
 };
 
 use futures::future::BoxFuture;
-use job::FailureCode;
+use job::{CheckpointKey, FailureCode};
 use serde_json::Value;
 use stages::*;
 
 /// Checkpoints in memory.
 #[derive(Default)]
 pub struct Memory {
-    pub pages: Mutex<HashMap<StepKey, Value>>,
+    pub pages: Mutex<HashMap<CheckpointKey, Value>>,
     pub lease_lost: AtomicBool,
     pub stopping: AtomicBool,
 }
@@ -32,13 +32,13 @@ impl Memory {
 }
 
 impl CheckpointStore for Memory {
-    fn recall<'a>(&'a self, key: &'a StepKey) -> BoxFuture<'a, Result<Option<Value>, Interrupted>> {
+    fn recall<'a>(&'a self, key: &'a CheckpointKey) -> BoxFuture<'a, Result<Option<Value>, Interrupted>> {
         Box::pin(async { Ok(self.pages.lock().unwrap().get(key).cloned()) })
     }
 
     fn record<'a>(
         &'a self,
-        key: &'a StepKey,
+        key: &'a CheckpointKey,
         output: Value,
         replaces: bool,
     ) -> BoxFuture<'a, Result<(), Interrupted>> {

@@ -123,7 +123,7 @@ fn listed(query: &mut QueryBuilder<Postgres>, user: &UserId, filter: &Conversati
 
 /// A conversation with the names and the action items that a list shows.
 #[derive(FromRow)]
-struct PageRow {
+pub(super) struct PageRow {
     #[sqlx(flatten)]
     conversation: ConversationRow,
     folder_name: Option<String>,
@@ -133,7 +133,7 @@ struct PageRow {
 }
 
 impl PageRow {
-    fn view(mut self) -> Result<ConversationView, Error> {
+    pub(super) fn view(mut self) -> Result<ConversationView, Error> {
         let apps_results = self.conversation.take_apps_results()?;
         let conversation = Conversation::try_from(self.conversation)?;
         Ok(ConversationView {
@@ -183,13 +183,6 @@ struct PlacedSegment {
     segment: SegmentRow,
 }
 
-#[derive(FromRow)]
-struct PlacedPerson {
-    place: i64,
-    person_id: String,
-    name: String,
-}
-
 /// Reads the segments of each of `conversations`, in their order. People are not queried when no segment names one.
 ///
 /// # Errors
@@ -222,15 +215,15 @@ async fn read_spoken(
     }
     drop(rows);
     if names_people {
-        let people: Vec<PlacedPerson> =
+        let people: Vec<(String, String, i64)> =
             sqlx::query_as(include_str!("../../sql/conversations/page_people.sql"))
                 .bind(user.as_str())
                 .bind(&ids)
                 .fetch_all(connection)
                 .await?;
-        for person in people {
-            if let Some(spoken) = found.get_mut(place(person.place)) {
-                spoken.people.push((person.person_id, person.name));
+        for (person, name, of) in people {
+            if let Some(spoken) = found.get_mut(place(of)) {
+                spoken.people.push((person, name));
             }
         }
     }

@@ -69,29 +69,15 @@ pub(super) fn geolocation_from_json(value: Value) -> Result<Geolocation, serde_j
     GeolocationShape::deserialize(value)
 }
 
-#[derive(Deserialize)]
-struct MeetingShape {
-    title: Option<String>,
-    #[serde(default)]
-    participants: Vec<ParticipantShape>,
-    notes: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct ParticipantShape {
-    name: Option<String>,
-}
-
-/// `calendar_meeting_context` of the column `external_data`, which the API wrote. An unreadable one is ignored: no
+/// `calendar_meeting_context` of the column `external_data`, which the API wrote. What cannot be read of it is ignored: no
 /// run fails of what was only said beside its talk.
-pub fn meeting_from_json(value: Value) -> Option<Meeting> {
-    let shape: MeetingShape = serde_json::from_value(value).ok()?;
-    let said = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-    let names = shape.participants.into_iter().filter_map(|person| person.name.and_then(said));
+pub fn meeting_from_json(value: &Value) -> Option<Meeting> {
+    let said = |text: &Value| text.as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
+    let people = value["participants"].as_array().into_iter().flatten();
     let meeting = Meeting {
-        participants: names.collect(),
-        title: shape.title.and_then(said),
-        agenda: shape.notes.and_then(said),
+        participants: people.filter_map(|person| said(&person["name"])).collect(),
+        title: said(&value["title"]),
+        agenda: said(&value["notes"]),
     };
     Some(meeting).filter(|meeting| *meeting != Meeting::default())
 }

@@ -1,13 +1,16 @@
 //! Conversations with all that hangs on them.
 
 use db::Error;
-use records::{Conversation, ConversationId, UserId};
+use records::{ConversationId, UserId};
 use sqlx::{FromRow, PgConnection, Row};
 
-use super::{ConversationView, page::transcripts_size, row::ConversationRow};
+use super::{
+    ConversationView,
+    page::{PageRow, transcripts_size},
+};
 use crate::{
     Store,
-    columns::{ItemColumns, PeopleColumns, SegmentColumns},
+    columns::{SegmentColumns, column},
 };
 
 impl Store {
@@ -72,33 +75,23 @@ pub async fn views(
     Ok(found)
 }
 
-/// A conversation's row, with the names of its owner and its folder, and what hangs on it.
+/// A conversation as a list shows it, with what was said.
 #[derive(FromRow)]
 struct ViewRow {
     #[sqlx(flatten)]
-    row: ConversationRow,
-    user_name: Option<String>,
-    folder_name: Option<String>,
-    #[sqlx(flatten)]
-    items: ItemColumns,
+    row: PageRow,
     #[sqlx(flatten)]
     segments: SegmentColumns,
-    #[sqlx(flatten)]
-    people: PeopleColumns,
+    known_ids: Option<Vec<String>>,
+    known_names: Option<Vec<String>>,
 }
 
 impl ViewRow {
-    fn view(mut self, with_transcript: bool) -> Result<ConversationView, Error> {
-        let apps_results = self.row.take_apps_results()?;
-        let conversation = Conversation::try_from(self.row)?;
+    fn view(self, with_transcript: bool) -> Result<ConversationView, Error> {
         Ok(ConversationView {
-            apps_results,
-            folder_name: self.folder_name,
-            action_items: self.items.of(&conversation.id),
             segments: with_transcript.then(|| self.segments.rows()),
-            user_name: self.user_name,
-            people: self.people.rows(),
-            conversation,
+            people: column(self.known_ids).zip(column(self.known_names)).collect(),
+            ..self.row.view()?
         })
     }
 }
