@@ -58,22 +58,22 @@ impl Ledger {
     ) -> Result<KeysetPage<Vec<(UserId, ConversationId)>>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
         let (at, user, id) = cursor::bound(after);
-        // Each with the revision that was swept, if it was.
-        let looked: Vec<(Timestamp, String, String, Option<i64>)> =
-            sqlx::query_as(include_str!("../sql/reconcile/fail_stuck.sql"))
-                .bind(now)
-                .bind(limit)
-                .bind(at)
-                .bind(user)
-                .bind(id)
-                .fetch_all(&mut *transaction)
-                .await?;
-        let last = looked.last().map(|(at, user, id, _)| (*at, user.clone(), id.clone()));
+        let looked: Vec<LookedAt> = sqlx::query_as(include_str!("../sql/reconcile/fail_stuck.sql"))
+            .bind(now)
+            .bind(limit)
+            .bind(at)
+            .bind(user)
+            .bind(id)
+            .fetch_all(&mut *transaction)
+            .await?;
+        let position = |row: &LookedAt| (row.updated_at, row.user_id.clone(), row.conversation_id.clone());
+        let last = looked.last().map(position);
         let next = cursor::next_cursor(looked.len(), limit, last);
         let mut found = Vec::new();
-        for (_, user, id, swept) in looked {
-            let Some(revision) = swept else { continue };
-            let (user_id, conversation_id) = (UserId::new(user), ConversationId::new(id));
+        for row in looked {
+            let Some(revision) = row.swept else { continue };
+            let (user_id, conversation_id) =
+                (UserId::new(row.user_id), ConversationId::new(row.conversation_id));
             announce_failed(&mut transaction, (&user_id, &conversation_id, revision), None, now).await?;
             found.push((user_id, conversation_id));
         }
@@ -161,4 +161,13 @@ fn span(stored: &StoredJob) -> Span {
     );
     stored.trace.inspect(|trace| trace.lead(&span));
     span
+}
+
+/// A conversation on a sweep's page, with the revision that was swept, if it was.
+#[derive(sqlx::FromRow)]
+struct LookedAt {
+    updated_at: Timestamp,
+    user_id: String,
+    conversation_id: String,
+    swept: Option<i64>,
 }
