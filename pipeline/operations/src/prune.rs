@@ -108,17 +108,24 @@ pub(crate) async fn remove_jobs(
     doomed: &[JobRow],
 ) -> Result<u64, sqlx::Error> {
     let Some(JobRow { job_id: first, .. }) = doomed.first() else { return Ok(0) };
-    // By status, and of dead letters by their code and whether they were settled: how many.
-    let gone: Vec<(String, Option<String>, bool, i64)> =
-        sqlx::query_as(include_str!("../sql/prune/remove_jobs.sql"))
-            .bind(doomed.iter().map(|job| job.user_id.as_str()).collect::<Vec<_>>())
-            .bind(doomed.iter().map(|job| job.job_id.as_str()).collect::<Vec<_>>())
-            .fetch_all(&mut *connection)
-            .await?;
-    for (status, dead_code, settled, count) in &gone {
-        add_to_total(connection, status, first, -count).await?;
-        let Some(code) = dead_code else { continue };
-        add_to_dead_total(connection, (code, *settled), first, -count).await?;
+    let gone: Vec<Gone> = sqlx::query_as(include_str!("../sql/prune/remove_jobs.sql"))
+        .bind(doomed.iter().map(|job| job.user_id.as_str()).collect::<Vec<_>>())
+        .bind(doomed.iter().map(|job| job.job_id.as_str()).collect::<Vec<_>>())
+        .fetch_all(&mut *connection)
+        .await?;
+    for row in &gone {
+        add_to_total(connection, &row.status, first, -row.count).await?;
+        let Some(code) = &row.dead_code else { continue };
+        add_to_dead_total(connection, (code, row.settled), first, -row.count).await?;
     }
-    Ok(gone.iter().map(|(.., count)| count.unsigned_abs()).sum())
+    Ok(gone.iter().map(|row| row.count.unsigned_abs()).sum())
+}
+
+/// How many jobs of one kind went.
+#[derive(sqlx::FromRow)]
+struct Gone {
+    status: String,
+    dead_code: Option<String>,
+    settled: bool,
+    count: i64,
 }

@@ -36,6 +36,19 @@ struct OperationRow {
     next_at: Timestamp,
 }
 
+impl OperationRow {
+    fn pace(&self) -> TimeDelta {
+        TimeDelta::minutes(1) / self.per_minute.max(1)
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct ItemRow {
+    position: i32,
+    job_id: String,
+    generation: i64,
+}
+
 /// The job of a replayed item, or why it was refused.
 type Replayed = Result<Job, &'static str>;
 
@@ -78,11 +91,10 @@ impl Operations {
             .await?;
         let Some(operation) = held else { return Ok(Stepped::Left) };
         let unfinished = come_to_rest(&mut transaction, id, now, false).await?;
-        let next: Option<(i32, String, i64)> =
-            sqlx::query_as(include_str!("../../sql/replays/next_item.sql"))
-                .bind(id)
-                .fetch_optional(&mut *transaction)
-                .await?;
+        let next: Option<ItemRow> = sqlx::query_as(include_str!("../../sql/replays/next_item.sql"))
+            .bind(id)
+            .fetch_optional(&mut *transaction)
+            .await?;
         let mut woken = None;
         let stepped = match next {
             None if unfinished == 0 => {
@@ -93,12 +105,9 @@ impl Operations {
                     .await?;
                 Stepped::Done
             }
-            Some((position, job, generation))
-                if unfinished < i64::from(operation.in_flight) && operation.next_at <= now =>
-            {
+            Some(item) if unfinished < i64::from(operation.in_flight) && operation.next_at <= now => {
                 let mut savepoint = transaction.begin().await?;
-                let named = (JobId::from_text(job), generation);
-                let replayed = match self.replay_item(&mut savepoint, id, &operation, named, now).await {
+                let replayed = match self.replay_item(&mut savepoint, id, &operation, &item, now).await {
                     Ok(replayed) => {
                         savepoint.commit().await?;
                         replayed
@@ -116,15 +125,14 @@ impl Operations {
                     }
                 };
                 // A second's worth of items may be made up for after a wait.
-                let pace = TimeDelta::minutes(1) / operation.per_minute.max(1);
-                let on_time = operation.next_at.max(now - TimeDelta::seconds(1)) + pace;
+                let on_time = operation.next_at.max(now - TimeDelta::seconds(1)) + operation.pace();
                 let (status, result, count, next_at) = match &replayed {
                     Ok(_) => ("replayed", None, 1, on_time),
                     Err(why) => ("refused", Some(*why), 0, operation.next_at),
                 };
                 sqlx::query(include_str!("../../sql/replays/note_item.sql"))
                     .bind(id)
-                    .bind(position)
+                    .bind(item.position)
                     .bind(status)
                     .bind(result)
                     .bind(now)
@@ -164,11 +172,12 @@ impl Operations {
         connection: &mut PgConnection,
         id: &str,
         operation: &OperationRow,
-        (job, generation): (JobId, i64),
+        item: &ItemRow,
         now: Timestamp,
     ) -> Result<Replayed, Abort> {
+        let job = JobId::from_text(item.job_id.clone());
         let Some(read) = row::read(connection, &job).await? else { return Ok(Err("missing")) };
-        if read.job.generation.0 != generation {
+        if read.job.generation.0 != item.generation {
             return Ok(Err("changed"));
         }
         let replay = Operation::Replay { from_scratch: operation.from_scratch };

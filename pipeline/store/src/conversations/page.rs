@@ -183,6 +183,13 @@ struct PlacedSegment {
     segment: SegmentRow,
 }
 
+#[derive(FromRow)]
+struct PlacedPerson {
+    place: i64,
+    person_id: String,
+    name: String,
+}
+
 /// Reads the segments of each of `conversations`, in their order. People are not queried when no segment names one.
 ///
 /// # Errors
@@ -215,15 +222,15 @@ async fn read_spoken(
     }
     drop(rows);
     if names_people {
-        let people: Vec<(String, String, i64)> =
+        let people: Vec<PlacedPerson> =
             sqlx::query_as(include_str!("../../sql/conversations/page_people.sql"))
                 .bind(user.as_str())
                 .bind(&ids)
                 .fetch_all(connection)
                 .await?;
-        for (person, name, of) in people {
-            if let Some(spoken) = found.get_mut(place(of)) {
-                spoken.people.push((person, name));
+        for person in people {
+            if let Some(spoken) = found.get_mut(place(person.place)) {
+                spoken.people.push((person.person_id, person.name));
             }
         }
     }
