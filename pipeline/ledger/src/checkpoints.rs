@@ -53,7 +53,7 @@ impl Ledger {
         replaces: bool,
         spent: &[Spent],
     ) -> Result<bool, Error> {
-        self.write_fenced(token, Some((key, output, replaces)), spent).await
+        self.write_fenced(token, Some(Kept { key, output, replaces }), spent).await
     }
 
     /// Writes what a run has spent, only while its claim is the newest and leased; `false`: it is not. For what
@@ -65,7 +65,7 @@ impl Ledger {
     async fn write_fenced(
         &self,
         token: &LeaseToken,
-        kept: Option<(&CheckpointKey, &serde_json::Value, bool)>,
+        kept: Option<Kept<'_>>,
         spent: &[Spent],
     ) -> Result<bool, Error> {
         let numbers = |count: fn(&Spent) -> i64| -> Vec<i64> { spent.iter().map(count).collect() };
@@ -74,11 +74,11 @@ impl Ledger {
             .bind(token.user_id.as_str())
             .bind(token.job_id.as_str())
             .bind(token.epoch.0)
-            .bind(kept.map(|(key, ..)| key.stage))
-            .bind(kept.map(|(key, ..)| i32::from(key.version)))
-            .bind(kept.map(|(key, ..)| key.digest.as_slice()))
-            .bind(kept.map(|(_, output, _)| output))
-            .bind(kept.is_some_and(|(.., replaces)| replaces))
+            .bind(kept.as_ref().map(|kept| kept.key.stage))
+            .bind(kept.as_ref().map(|kept| i32::from(kept.key.version)))
+            .bind(kept.as_ref().map(|kept| kept.key.digest.as_slice()))
+            .bind(kept.as_ref().map(|kept| kept.output))
+            .bind(kept.as_ref().is_some_and(|kept| kept.replaces))
             .bind(texts(|one| &one.stage))
             .bind(texts(|one| &one.engine))
             .bind(numbers(|one| one.calls))
@@ -89,6 +89,13 @@ impl Ledger {
             .await?;
         Ok(fenced > 0)
     }
+}
+
+struct Kept<'a> {
+    key: &'a CheckpointKey,
+    output: &'a serde_json::Value,
+    /// The one that is there.
+    replaces: bool,
 }
 
 /// What the job's runs spent, in the order of runs.

@@ -120,15 +120,21 @@ async fn count(
     connection: &mut PgConnection,
     limits: &BTreeMap<&str, i64>,
 ) -> Result<HashMap<String, Waiting>, Error> {
+    #[derive(sqlx::FromRow)]
+    struct Row {
+        user_id: String,
+        waiting: i64,
+        most: i64,
+    }
     if limits.is_empty() {
         return Ok(HashMap::new());
     }
-    let rows: Vec<(String, i64, i64)> = sqlx::query_as(include_str!("../../sql/admission/waiting_jobs.sql"))
+    let rows: Vec<Row> = sqlx::query_as(include_str!("../../sql/admission/waiting_jobs.sql"))
         .bind(limits.keys().copied().collect::<Vec<_>>())
         .bind(limits.values().copied().collect::<Vec<_>>())
         .fetch_all(connection)
         .await?;
-    Ok(rows.into_iter().map(|(user, limit, jobs)| (user, Waiting { jobs, limit })).collect())
+    Ok(rows.into_iter().map(|row| (row.user_id, Waiting { jobs: row.waiting, limit: row.most })).collect())
 }
 
 /// Locks the accounts of users, in the order of their ids.
