@@ -15,13 +15,23 @@ const REST: Duration = Duration::from_secs(1);
 /// After a look that failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
 
-/// Indexes what there is, until `stop`.
+/// Indexes what there is, until `stop`. Where conversations cannot be indexed, memories and action items are all the same.
 pub async fn index(ledger: Ledger, stop: CancellationToken) {
-    let mut batch = (BATCH, THINGS);
+    let (db, store) = (ledger.db(), ledger.store());
+    let conversations = keep_up(BATCH, move |limit| db.in_time(store.index_conversations(limit)), &stop);
+    let things = keep_up(THINGS, move |limit| db.in_time(store.index_things(limit)), &stop);
+    tokio::join!(conversations, things);
+}
+
+async fn keep_up<F>(batch: i64, index: impl Fn(i64) -> F, stop: &CancellationToken)
+where
+    F: Future<Output = Result<usize, db::Error>>,
+{
+    let mut limit = batch;
     while !stop.is_cancelled() {
-        let done = index_some(&ledger, batch).await;
+        let done = index(limit).await;
         // What takes too long together is tried one by one.
-        batch = if done.is_ok() { (BATCH, THINGS) } else { (1, 1) };
+        limit = if done.is_ok() { batch } else { 1 };
         let rest = match done {
             // Others have their turn between two batches of a backfill.
             Ok(1..) => Duration::from_millis(5),
@@ -35,10 +45,4 @@ pub async fn index(ledger: Ledger, stop: CancellationToken) {
             return;
         }
     }
-}
-
-async fn index_some(ledger: &Ledger, (conversations, things): (i64, i64)) -> Result<usize, db::Error> {
-    let conversations = ledger.db().in_time(ledger.store().index_conversations(conversations)).await?;
-    let things = ledger.db().in_time(ledger.store().index_things(things)).await?;
-    Ok(conversations + things)
 }

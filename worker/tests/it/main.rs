@@ -13,6 +13,7 @@ mod byok;
 mod connection;
 mod deliveries;
 mod engines;
+mod indexing;
 mod lost_answers;
 mod mcp;
 mod pushes;
