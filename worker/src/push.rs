@@ -45,9 +45,13 @@ impl Outbound for Pushes {
 
     async fn claim(&self, limit: i64, load: SenderLoad) -> Result<Vec<ClaimedPush>, Error> {
         let (ledger, policy) = (&self.shared.ledger, &self.shared.settings.pushes);
-        ledger.db().in_time(ledger.outbox().fire_reminders(FIRED_AT_ONCE)).await?;
+        let fired = ledger.db().in_time(ledger.outbox().fire_reminders(FIRED_AT_ONCE)).await;
         let claims = ledger.db().in_time(ledger.outbox().claim_pushes(limit, policy, Some(load))).await?;
         self.shared.metrics.count_pushes(outcome::GIVEN_UP, claims.given_up);
+        // Reminders that cannot be fired keep back nothing that can be sent.
+        if claims.claimed.is_empty() {
+            fired?;
+        }
         Ok(claims.claimed)
     }
 

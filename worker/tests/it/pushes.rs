@@ -140,6 +140,31 @@ async fn silent_receivers_do_not_hold_back_pushes_to_another_of_their_user() {
 }
 
 #[tokio::test]
+async fn pushes_are_sent_while_reminders_cannot_be_fired() {
+    let bench = Bench::new().await;
+    let mut hook = Receiver::answering(&[]).await;
+    subscribe(&bench, SubscriptionKind::Webhook, &hook.url).await;
+    item_with_a_date(&bench, "due").await;
+    let_time_pass(&bench).await;
+    let refuse = "create function refuse() returns trigger language plpgsql as \
+                  $$begin raise exception 'no'; end$$; \
+                  create trigger refuse before update on reminders for each row \
+                  when (new.fire_at is null) execute function refuse()";
+    bench.database.run(refuse).await;
+    item_with_a_date(&bench, "later").await;
+
+    let working = work_with_fast_retries(&bench);
+    let of_later = hook.next().await;
+    bench.database.run("drop trigger refuse on reminders").await;
+    assert_ne!(
+        hook.next().await.header("webhook-id"),
+        of_later.header("webhook-id"),
+        "the reminder fires then"
+    );
+    working.stop().await;
+}
+
+#[tokio::test]
 async fn push_panic_counts_as_a_try() {
     let bench = Bench::new().await;
     let mut hook = Receiver::answering(&[]).await;
