@@ -224,21 +224,13 @@ impl Store {
             .bind(now)
             .execute(&mut *transaction)
             .await?;
-        let running: Option<i64> = sqlx::query_scalar(include_str!("../sql/messages/running_for.sql"))
+        let running: Option<i64> = sqlx::query_scalar(include_str!("../sql/messages/clear.sql"))
             .bind(user.as_str())
             .bind(thread)
             .fetch_optional(&mut *transaction)
             .await?;
-        if let Some(seconds) = running {
-            return Ok(Some(seconds.unsigned_abs()));
-        }
-        sqlx::query(include_str!("../sql/messages/clear.sql"))
-            .bind(user.as_str())
-            .bind(thread)
-            .execute(&mut *transaction)
-            .await?;
         transaction.commit().await?;
-        Ok(None)
+        Ok(running.map(i64::unsigned_abs))
     }
 }
 
