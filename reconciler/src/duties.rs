@@ -111,7 +111,8 @@ impl Reconciler {
             let (pruned, ended) = self.operations.prune(self.settings.retention, self.settings.page).await;
             let gone = [pruned.jobs, pruned.deliveries, pruned.actions, pruned.requests];
             self.metrics.count(Action::Pruned, gone.iter().sum());
-            let is_full = gone.iter().any(|gone| *gone >= self.settings.page.unsigned_abs());
+            let mut of_each = gone.iter().chain([&pruned.webhooks]);
+            let is_full = of_each.any(|gone| *gone >= self.settings.page.unsigned_abs());
             if !is_full || !self.has_time(began) {
                 return ended;
             }

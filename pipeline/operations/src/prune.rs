@@ -19,6 +19,8 @@ pub struct Pruned {
     pub actions: u64,
     /// Names of requests, a day old whatever the age asked for.
     pub requests: u64,
+    /// Webhooks of installed apps, moved or removed with their app.
+    pub webhooks: u64,
 }
 
 impl Operations {
@@ -37,13 +39,13 @@ impl Operations {
             gone(self.db.in_time(self.prune_short_lived(statement, batch)).await);
         }
         gone(self.db.in_time(self.prune_rows(REPLAYS, age, 1)).await);
-        gone(self.db.in_time(self.ledger.store().follow_apps(None)).await);
         let pruned = Pruned {
             jobs: gone(self.db.in_time(self.prune_jobs(age, batch)).await),
             deliveries: gone(self.db.in_time(self.prune_rows(DELIVERIES, age, batch)).await)
                 + gone(self.db.in_time(self.prune_rows(PUSHES, age, batch)).await),
             actions: gone(self.db.in_time(self.prune_rows(ACTIONS, age, batch)).await),
             requests: gone(self.db.in_time(self.db.prune_request_keys(batch)).await),
+            webhooks: gone(self.db.in_time(self.ledger.store().follow_apps(None)).await),
         };
         (pruned, failed)
     }

@@ -85,6 +85,27 @@ async fn webhook_url_added_later_does_not_apply_to_earlier_installs() {
 }
 
 #[tokio::test]
+async fn webhooks_of_a_deleted_app_are_removed_in_parts_while_that_takes_long() {
+    let world = World::new().await;
+    world
+        .run(
+            "insert into webhook_endpoints (user_id, endpoint_id, url, events, secret, app_id) \
+                 select 'bob', 'e' || n, 'https://app.example/' || n, array['conversation.completed'], 's', 'gone' \
+                 from generate_series(1, 150) n; \
+             create function last() returns trigger language plpgsql as \
+                 'begin perform pg_sleep(4.1); return null; end'; \
+             create trigger last before delete on webhook_endpoints for each statement execute function last()",
+        )
+        .await;
+    assert_eq!(world.ledger.store().follow_apps(None).await.unwrap(), 100, "the rest is the next call's");
+    assert_eq!(world.count("select count(*) from webhook_endpoints").await, 50);
+    world.run("drop trigger last on webhook_endpoints").await;
+    let (pruned, done) = Operations::new(&world.ledger).prune(Duration::from_secs(86_400), 100).await;
+    done.unwrap();
+    assert_eq!(pruned.webhooks, 50);
+}
+
+#[tokio::test]
 async fn uninstalled_app_is_pruned_after_an_hour() {
     let world = World::new().await;
     world.app().await;

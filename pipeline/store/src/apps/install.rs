@@ -1,5 +1,7 @@
 //! Installing and uninstalling an app.
 
+use std::time::{Duration, Instant};
+
 use db::{Error, lock_user, secrets::Context};
 use records::{EventKind, UserId, WebhookFormat};
 use uuid::Uuid;
@@ -9,8 +11,12 @@ use crate::Store;
 /// How many apps a user may have installed.
 const MOST: i64 = 50;
 
-/// Webhooks that one transaction brings up to date with their apps.
-const BATCH: i64 = 500;
+/// Webhooks that one transaction moves with their apps.
+const MOVED: u64 = 500;
+/// Webhooks that one transaction removes: their deliveries go with them, a month's of each.
+const REMOVED: u64 = 100;
+/// No further one of these transactions is begun after that time: with the longest statement it is over before nobody waits.
+const BEGUN_WITHIN: Duration = Duration::from_secs(4);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstallRefusal {
@@ -100,22 +106,24 @@ impl Store {
 
     /// Brings webhooks of installed apps up to date with their app, or with all apps: moved to another address, or removed where
     /// the app is gone, takes no conversations any more, is switched off or is another user's private app. Each batch is a
-    /// transaction of its own, over rows of the users who installed it; what another transaction holds is left to the next round.
+    /// transaction of its own, over rows of the users who installed it; what another transaction holds is left to the next round,
+    /// and what takes more than a few seconds. Returns how many were changed.
     ///
     /// # Errors
     /// When the database does not answer: the round does it again.
     pub async fn follow_apps(&self, app: Option<&str>) -> Result<u64, Error> {
-        let mut changed = 0;
-        for statement in [
-            include_str!("../../sql/apps/move_endpoints.sql"),
-            include_str!("../../sql/apps/orphan_endpoints.sql"),
+        let (began, mut changed) = (Instant::now(), 0);
+        for (statement, batch) in [
+            (include_str!("../../sql/apps/move_endpoints.sql"), MOVED),
+            (include_str!("../../sql/apps/orphan_endpoints.sql"), REMOVED),
         ] {
-            loop {
+            while began.elapsed() < BEGUN_WITHIN {
                 let (mut transaction, _) = self.db.begin().await?;
-                let done = sqlx::query(statement).bind(app).bind(BATCH).execute(&mut *transaction).await?;
+                let done = sqlx::query(statement).bind(app).bind(batch.cast_signed());
+                let done = done.execute(&mut *transaction).await?.rows_affected();
                 transaction.commit().await?;
-                changed += done.rows_affected();
-                if i64::try_from(done.rows_affected()).unwrap_or(0) < BATCH {
+                changed += done;
+                if done < batch {
                     break;
                 }
             }
