@@ -17,6 +17,7 @@ use super::{
     answer,
     app_fields::{CHANGE, NEW, read_change, read_new},
     app_manifest::{Saved, fetch},
+    conversations::too_long,
     links,
     path::Ids,
     tagged, webhooks,
@@ -147,7 +148,9 @@ async fn list(
     parameters: Query,
 ) -> Result<Response, Error> {
     let (page, filter) = query(&parameters, read_filter)?;
-    let apps = state.ledger.store().apps(&caller.user, &filter).await?;
+    // As much again for the answer that is made of them.
+    let reserve = |bytes: usize| caller.account.hold_for_answer(2 * bytes);
+    let apps = state.ledger.store().apps_within(&caller.user, &filter, reserve).await?.map_err(too_long)?;
     Ok(links::answer(&uri, page, &apps, |app| shape(&state, &caller.user, app)))
 }
 

@@ -60,7 +60,9 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 async fn list(state: AppState, caller: Caller, parameters: Query) -> Answered {
     let (page, filter) = query(&parameters, read_filter)?;
-    let reserve = |bytes| caller.account.hold_for_answer(bytes);
+    // As much again for the answer that is made of them, where that is not reserved when its size is known.
+    let times = if filter.with_transcript { 1 } else { 2 };
+    let reserve = |bytes: usize| caller.account.hold_for_answer(times * bytes);
     let views =
         state.ledger.store().conversations_within(&caller.user, &filter, reserve).await?.map_err(too_long)?;
     let shape = |view| shapes::conversation(view, filter.with_transcript);

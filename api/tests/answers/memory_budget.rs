@@ -246,6 +246,29 @@ async fn memory_budget_refuses_a_page_of_memories_while_loading_it() {
     assert_eq!(held(&registry), 0.0);
 }
 
+/// What a user's apps wrote into a page of conversations, and the manifests of a page of apps, were loaded first.
+#[tokio::test]
+async fn memory_budget_refuses_long_pages_of_conversations_and_apps_while_loading_them() {
+    let (bench, registry) = bench().await;
+    add_conversations(&bench, "ann", 10, 1).await;
+    bench
+        .run(
+            "update conversations set apps_results = jsonb_build_array( \
+                 jsonb_build_object('app_id', 'minutes', 'content', repeat('x', 40 * 1024))); \
+             insert into apps (user_id, app_id, name, description, visibility, summary_prompt, secret, created_at, updated_at) \
+                 select 'ann', gen_random_uuid()::text, 'App', '', 'private', repeat('x', 40 * 1024), 's', now(), now() \
+                 from generate_series(1, 10) n",
+        )
+        .await;
+    for list in [format!("{P}/conversations"), "/v1/apps".to_owned()] {
+        let page = bench.get(&format!("{list}?limit=10")).await;
+        assert_eq!((page.status.as_u16(), page.kinds()[0].1), (422, &json!(["query", "limit"])), "{list}");
+        let page = bench.get(&format!("{list}?limit=1")).await;
+        assert_eq!((page.status.as_u16(), page.body.as_array().map(Vec::len)), (200, Some(1)), "{list}");
+    }
+    assert_eq!(held(&registry), 0.0);
+}
+
 #[tokio::test]
 async fn memory_budget_counts_answers_without_transcripts() {
     let (bench, registry) = bench().await;

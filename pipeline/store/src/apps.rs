@@ -6,9 +6,9 @@
 use db::{Error, secrets::Context};
 use records::{Timestamp, UserId};
 use secrecy::SecretString;
-use sqlx::PgExecutor;
+use sqlx::{PgExecutor, Postgres, postgres::PgArguments, query::QueryAs};
 
-use crate::Store;
+use crate::{Store, paging::load_within};
 
 mod install;
 mod keys;
@@ -125,9 +125,16 @@ pub struct InstalledApp {
 }
 
 impl Store {
-    /// Apps that `user` sees: their own and public ones, newest first.
-    pub async fn apps(&self, user: &UserId, filter: &AppFilter) -> Result<Vec<App>, Error> {
-        Ok(list_apps(self.db.pool(), user, None, filter).await?)
+    /// Apps that `user` sees: their own and public ones, newest first. `reserve` is asked for the memory of their manifests as they
+    /// are loaded; returns its refusal.
+    pub async fn apps_within<R>(
+        &self,
+        user: &UserId,
+        filter: &AppFilter,
+        reserve: impl FnMut(usize) -> Result<(), R>,
+    ) -> Result<Result<Vec<App>, R>, Error> {
+        let rows = listed(user, None, filter).fetch(self.db.pool());
+        load_within(rows, Ok, words, reserve).await
     }
 
     /// One app, if `user` sees it.
@@ -176,15 +183,14 @@ impl Store {
 
 async fn one_app(db: impl PgExecutor<'_>, user: &UserId, id: &str) -> Result<Option<App>, sqlx::Error> {
     let one = AppFilter { limit: 1, ..AppFilter::default() };
-    Ok(list_apps(db, user, Some(id), &one).await?.pop())
+    listed(user, Some(id), &one).fetch_optional(db).await
 }
 
-async fn list_apps(
-    db: impl PgExecutor<'_>,
-    user: &UserId,
-    id: Option<&str>,
+fn listed<'q>(
+    user: &'q UserId,
+    id: Option<&'q str>,
     filter: &AppFilter,
-) -> Result<Vec<App>, sqlx::Error> {
+) -> QueryAs<'q, Postgres, App, PgArguments> {
     sqlx::query_as(include_str!("../sql/apps/list.sql"))
         .bind(user.as_str())
         .bind(id)
@@ -192,8 +198,12 @@ async fn list_apps(
         .bind(filter.mine)
         .bind(filter.limit)
         .bind(filter.offset)
-        .fetch_all(db)
-        .await
+}
+
+/// The bytes of what an app's owner and server wrote at length.
+fn words(app: &App) -> usize {
+    let long = [&app.manifest, &app.fields.summary_prompt];
+    app.fields.description.len() + long.into_iter().flatten().map(String::len).sum::<usize>()
 }
 
 #[derive(sqlx::FromRow)]

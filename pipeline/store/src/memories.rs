@@ -3,13 +3,12 @@
 use std::convert::Infallible;
 
 use db::{After, Error};
-use futures::TryStreamExt;
 use records::{ConversationId, Memory, MemoryCategory, MemoryId, Timestamp, UserId};
 use sqlx::QueryBuilder;
 
 use crate::{
     Store,
-    paging::{push_after, push_rows},
+    paging::{load_within, push_after, push_rows},
 };
 
 #[derive(Clone, Debug, Default)]
@@ -21,9 +20,6 @@ pub struct MemoryFilter {
     /// Any of these; empty is all.
     pub categories: Vec<MemoryCategory>,
 }
-
-/// Memory is reserved for so many bytes of words at a time.
-const RESERVED: usize = 64 * 1024;
 
 impl Store {
     /// A page of memories, created_at descending, then id.
@@ -38,7 +34,7 @@ impl Store {
         &self,
         user: &UserId,
         filter: &MemoryFilter,
-        mut reserve: impl FnMut(usize) -> Result<(), R>,
+        reserve: impl FnMut(usize) -> Result<(), R>,
     ) -> Result<Result<Vec<Memory>, R>, Error> {
         let mut query = QueryBuilder::new("select ");
         query.push(MEMORY_COLUMNS).push(" from memories where user_id = ").push_bind(user.as_str());
@@ -49,19 +45,8 @@ impl Store {
         push_after(&mut query, filter.after.as_ref(), "(0, memory_id)");
         query.push(" order by created_at desc, memory_id");
         push_rows(&mut query, filter.limit, if filter.after.is_some() { 0 } else { filter.offset });
-        let mut rows = query.build_query_as().fetch(self.db.pool());
-        let (mut memories, mut unreserved) = (Vec::new(), 0);
-        while let Some(row) = rows.try_next().await? {
-            let row: MemoryRow = row;
-            unreserved += row.words();
-            if unreserved >= RESERVED
-                && let Err(refused) = reserve(std::mem::take(&mut unreserved))
-            {
-                return Ok(Err(refused));
-            }
-            memories.push(Memory::try_from(row)?);
-        }
-        Ok(Ok(memories))
+        let rows = query.build_query_as::<MemoryRow>().fetch(self.db.pool());
+        load_within(rows, Memory::try_from, words, reserve).await
     }
 
     /// Those of the named memories that still exist, in the order of their names.
@@ -96,12 +81,10 @@ pub struct MemoryRow {
     conversation_id: Option<String>,
 }
 
-impl MemoryRow {
-    /// The bytes of its words, and what each of them takes besides.
-    fn words(&self) -> usize {
-        let tags = self.tags.iter().map(|tag| tag.len() + size_of::<String>());
-        self.content.len() + tags.sum::<usize>()
-    }
+/// The bytes of its words, and what each of them takes besides.
+fn words(memory: &Memory) -> usize {
+    let tags = memory.tags.iter().map(|tag| tag.len() + size_of::<String>());
+    memory.content.len() + tags.sum::<usize>()
 }
 
 impl TryFrom<MemoryRow> for Memory {

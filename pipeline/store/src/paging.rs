@@ -1,8 +1,12 @@
 //! How lists are cut into pages.
 
-use db::After;
+use db::{After, Error};
+use futures::{TryStreamExt, stream::BoxStream};
 use records::Timestamp;
 use sqlx::{Postgres, QueryBuilder};
+
+/// Memory is reserved for so many bytes of words at a time.
+const RESERVED: usize = 64 * 1024;
 
 /// Bounds on `created_at`, both inclusive, with offset paging.
 #[derive(Clone, Debug, Default)]
@@ -48,4 +52,25 @@ pub(crate) fn push_after(query: &mut QueryBuilder<Postgres>, after: Option<&Afte
     query.push(" and (created_at < ").push_bind(after.created_at);
     query.push(" or ").push(position).push(" > (").push_bind(after.position);
     query.push(", ").push_bind(after.id.clone()).push("))");
+}
+
+/// What is made of `rows`, where `reserve` is asked for the memory of its `words` as they are loaded. Returns its refusal.
+pub(crate) async fn load_within<Row, T, R>(
+    mut rows: BoxStream<'_, Result<Row, sqlx::Error>>,
+    of_row: impl Fn(Row) -> Result<T, Error>,
+    words: impl Fn(&T) -> usize,
+    mut reserve: impl FnMut(usize) -> Result<(), R>,
+) -> Result<Result<Vec<T>, R>, Error> {
+    let (mut loaded, mut unreserved) = (Vec::new(), 0);
+    while let Some(row) = rows.try_next().await? {
+        let one = of_row(row)?;
+        unreserved += words(&one);
+        if unreserved >= RESERVED
+            && let Err(refused) = reserve(std::mem::take(&mut unreserved))
+        {
+            return Ok(Err(refused));
+        }
+        loaded.push(one);
+    }
+    Ok(Ok(loaded))
 }

@@ -70,7 +70,7 @@ reads! { db, store, outbox, ledger, operations, subject:
     outbox.audio_webhook(&subject.user); outbox.audio_receiver(&subject.user);
     outbox.next_delivery_in(); outbox.next_push_in(&PushPolicy::default());
     ledger.poll(&subject.user, &conversation(&subject.user));
-    store.apps(&subject.user, &AppFilter { limit: 9, ..AppFilter::default() }); store.app(&subject.user, "a");
+    store.apps_within(&subject.user, &AppFilter { limit: 9, ..AppFilter::default() }, |_| Ok::<(), ()>(())); store.app(&subject.user, "a");
     store.installed_apps(&subject.user); store.installed_app_names(&subject.user); store.installed_app(&subject.user, "a"); store.app_keys(&subject.user, "a"); store.app_mcp_token(&subject.user, "a");
     operations.operator_apps(None, None, None, 9); operations.model_servers(); store.location(&subject.user); operations.sealed_secrets();
     ledger.run_input(&subject.claimed);

@@ -3,14 +3,14 @@
 
 use db::Error;
 use futures::TryStreamExt;
-use records::{Conversation, ConversationId, Segment, UserId};
+use records::{ActionItem, Conversation, ConversationId, Segment, UserId};
 use sqlx::{FromRow, PgConnection, Postgres, QueryBuilder};
 
 use super::{ConversationFilter, ConversationView, StatusFilter, row::ConversationRow};
 use crate::{
     Store,
     columns::ItemColumns,
-    paging::{push_after, push_page},
+    paging::{load_within, push_after, push_page},
     segments::{SegmentRow, weight},
 };
 
@@ -23,8 +23,8 @@ const CONVERSATION_COLUMNS: &str = "user_id, conversation_id, created_at, update
      finalization_revision";
 
 impl Store {
-    /// [`conversations`](Self::conversations), where `reserve` is asked for the memory that their transcripts will take
-    /// before these are loaded. Returns its refusal.
+    /// [`conversations`](Self::conversations), where `reserve` is asked for the memory that they take as they are loaded, and for
+    /// what their transcripts will take before these are. Returns its refusal.
     ///
     /// # Errors
     /// When the database does not answer, or a row cannot be read; [`Error::TooMuch`].
@@ -32,15 +32,19 @@ impl Store {
         &self,
         user: &UserId,
         filter: &ConversationFilter,
-        reserve: impl FnOnce(usize) -> Result<(), R>,
+        mut reserve: impl FnMut(usize) -> Result<(), R>,
     ) -> Result<Result<Vec<ConversationView>, R>, Error> {
+        let mut query = page(user, filter);
+        let query = query.build_query_as::<PageRow>();
         if !filter.with_transcript {
-            let rows = page(user, filter).build_query_as().fetch_all(self.db.pool()).await?;
-            return rows.into_iter().map(PageRow::view).collect::<Result<_, _>>().map(Ok);
+            return load_within(query.fetch(self.db.pool()), PageRow::view, words, reserve).await;
         }
         let mut snapshot = self.db.begin_reading().await?;
-        let rows = page(user, filter).build_query_as().fetch_all(&mut *snapshot).await?;
-        let mut views = rows.into_iter().map(PageRow::view).collect::<Result<Vec<_>, _>>()?;
+        let loaded = load_within(query.fetch(&mut *snapshot), PageRow::view, words, &mut reserve).await?;
+        let mut views = match loaded {
+            Ok(views) => views,
+            Err(refused) => return Ok(Err(refused)),
+        };
         // The sizes are asked first: streaming the rows to the client instead would hold this session for as long as a
         // slow client takes to read its answer.
         let ids: Vec<&ConversationId> = views.iter().map(|view| &view.conversation.id).collect();
@@ -54,6 +58,15 @@ impl Store {
         }
         Ok(Ok(views))
     }
+}
+
+/// The bytes of a conversation's words in a list, its transcript apart, and what its action items take besides.
+fn words(view: &ConversationView) -> usize {
+    let structured = &view.conversation.structured;
+    let events = structured.events.iter().map(|event| event.title.len() + event.description.len());
+    let items = view.action_items.iter().map(|item| size_of::<ActionItem>() + item.description.len());
+    let results = view.apps_results.iter().map(|(_, content)| content.len());
+    structured.overview.len() + events.chain(items).chain(results).sum::<usize>()
 }
 
 pub(super) fn page(user: &UserId, filter: &ConversationFilter) -> QueryBuilder<Postgres> {
