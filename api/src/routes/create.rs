@@ -253,7 +253,8 @@ async fn create(
                 state.metrics.admissions.with_label_values(&["create"]).inc();
             }
             waiting::for_the_end(&state.ledger, user, &id, state.settings.create_wait).await;
-            Ok(Json(match state.ledger.store().conversation(user, &id, false).await {
+            let read = state.ledger.store().conversation(user, &id, false);
+            Ok(Json(match state.ledger.db().within(state.settings.database_wait / 4, read).await {
                 Ok(Some(view)) => shapes::created(&view.conversation),
                 Ok(None) => shapes::deleted(&id),
                 // The commit happened: what is not known now is answered as it was.

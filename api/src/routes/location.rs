@@ -41,7 +41,8 @@ async fn forget(state: AppState, caller: Caller) -> Reply<shapes::AppStatus> {
     Ok(Json(shapes::DONE))
 }
 
-/// A new conversation says where its user was when it began. It is stored already, and this may fail.
+/// A new conversation says where its user was when it began. It is stored already: this may fail, and takes a small part of the
+/// time in which it has to be answered.
 pub(super) async fn note_of_conversation(state: &AppState, user: &UserId, new: &Conversation) {
     let Some(place) = &new.geolocation else {
         return;
@@ -54,7 +55,7 @@ pub(super) async fn note_of_conversation(state: &AppState, user: &UserId, new: &
             false => Ok(()),
         }
     };
-    if let Err(error) = noted.await {
+    if let Err(error) = state.ledger.db().within(state.settings.database_wait / 4, noted).await {
         tracing::warn!(%error, "the place of a conversation was not noted");
     }
 }

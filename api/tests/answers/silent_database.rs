@@ -44,6 +44,28 @@ async fn hang_ups_on_a_silent_database_leave_no_session_behind() {
     tokio::time::timeout(Duration::from_secs(15), again).await.expect("every session is new");
 }
 
+#[tokio::test]
+async fn stored_conversation_is_answered_although_its_place_cannot_be_noted() {
+    let database = TestDatabase::new().await;
+    let (wall, through) = Wall::between(&database.options());
+    let ledger = Ledger::new(through, few_connections());
+    let impatient = Settings { database_wait: Duration::from_secs(4), ..quick() };
+    let bench = Arc::new(Bench::over(database, ledger, impatient).await);
+    let held = bench.database.hold_locks("lock table user_locations in access exclusive mode").await;
+    let client = {
+        let bench = Arc::clone(&bench);
+        let place = json!({ "latitude": 1, "longitude": 2 });
+        let new = json!({ "text": "We met at the office today", "geolocation": place });
+        tokio::spawn(async move { bench.post(&format!("{P}/conversations"), new).await.status })
+    };
+    bench.database.until_somebody_waits().await;
+
+    wall.silence_what_is_open();
+
+    assert_eq!(client.await.unwrap(), 200);
+    drop(held);
+}
+
 /// Records the sessions of the service; `NONE_NEW` fails if there are new ones since.
 const SEEN: &str = "create table seen as select pid, backend_start from pg_stat_activity \
     where datname = current_database() and application_name = 'service'";
