@@ -23,6 +23,14 @@ macro_rules! named {
             }
         }
 
+        impl TryFrom<String> for $name {
+            type Error = String;
+
+            fn try_from(name: String) -> Result<Self, String> {
+                Self::from_name(&name).ok_or(name)
+            }
+        }
+
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(self.as_str())

@@ -20,8 +20,9 @@ job::named! {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct FoundId {
+    #[sqlx(try_from = "String")]
     pub kind: IdKind,
     /// Whose it is; empty for a bulk replay.
     pub user_id: String,
@@ -48,25 +49,19 @@ impl Operations {
             if text.is_empty() || is_part && text.chars().count() < SHORTEST {
                 break;
             }
-            let found: Vec<(String, String, String, String)> =
-                sqlx::query_as(include_str!("../sql/operators/find_ids.sql"))
-                    .bind(kind.map(IdKind::as_str))
-                    .bind(user.map(UserId::as_str))
-                    .bind(text)
-                    .bind(is_part)
-                    .bind(limit)
-                    .persistent(false)
-                    .fetch_all(&mut *transaction)
-                    .await?;
+            let found: Vec<FoundId> = sqlx::query_as(include_str!("../sql/operators/find_ids.sql"))
+                .bind(kind.map(IdKind::as_str))
+                .bind(user.map(UserId::as_str))
+                .bind(text)
+                .bind(is_part)
+                .bind(limit)
+                .persistent(false)
+                .fetch_all(&mut *transaction)
+                .await?;
             if !found.is_empty() {
-                return Ok(found.into_iter().filter_map(read).collect());
+                return Ok(found);
             }
         }
         Ok(Vec::new())
     }
-}
-
-fn read((kind, user_id, id, within): (String, String, String, String)) -> Option<FoundId> {
-    let kind = IdKind::from_name(&kind)?;
-    Some(FoundId { kind, user_id, id, within })
 }

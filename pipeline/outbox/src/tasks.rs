@@ -47,7 +47,7 @@ pub struct DueTask {
 }
 
 /// The dispatch that waits longest for the task queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, sqlx::FromRow)]
 pub struct Unhanded {
     /// Since when, in seconds; 0 when none waits.
     pub seconds: f64,
@@ -105,10 +105,10 @@ impl Outbox {
 
     /// The dispatch that waits longest for the task queue.
     pub async fn oldest_unhanded(&self) -> Result<Unhanded, Error> {
-        let found: Option<(f64, i32)> = sqlx::query_as(include_str!("../sql/tasks/oldest_unhanded.sql"))
+        let found: Option<Unhanded> = sqlx::query_as(include_str!("../sql/tasks/oldest_unhanded.sql"))
             .fetch_optional(self.db.pool())
             .await?;
-        Ok(found.map_or_else(Unhanded::default, |(seconds, tries)| Unhanded { seconds, tries }))
+        Ok(found.unwrap_or_default())
     }
 
     /// At most `limit` jobs after `after` whose task should have been delivered by now, oldest first.

@@ -30,14 +30,6 @@ job::named! {
     }
 }
 
-impl TryFrom<String> for AppVisibility {
-    type Error = String;
-
-    fn try_from(name: String) -> Result<Self, String> {
-        Self::from_name(&name).ok_or(name)
-    }
-}
-
 /// What an owner sets; every URL was checked by the guard.
 #[derive(Clone, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
 pub struct AppFields {

@@ -1,7 +1,7 @@
 -- Ids that are $3, or begin or end with it where $4 is set, a job's also without its `fj_`; of one kind ($1) or all, of one
 -- user ($2) or all. `within` is what a page about it needs besides: the newest job of a conversation, the endpoint of a delivery.
 -- Planned for its arguments: branches of other kinds fall away, and a whole id is found through an index.
-select kind, user_id, id, coalesce(within, '')
+select kind, user_id, id, coalesce(within, '') as within
 from (
     select 'job' as kind, user_id, job_id as id, null as within from finalization_jobs
     union all

@@ -1,6 +1,6 @@
 -- For how many seconds the oldest of the next 1,000 dispatches has waited for the task queue, and how often it was tried; none while
 -- the queue is paused.
-select extract(epoch from statement_timestamp() - waiting.updated_at)::double precision as age,
+select extract(epoch from statement_timestamp() - waiting.updated_at)::double precision as seconds,
        coalesce(waiting.hand_tries, 0) as tries
 from (
     select j.updated_at, j.hand_tries
