@@ -7,6 +7,7 @@ use db::{
 };
 use job::{Command, Dispatch, JobId, Refusal, Timestamp};
 use records::{ConversationId, UserId};
+use sqlx::{Connection as _, PgConnection};
 use tracing::{Instrument, Span, field::Empty};
 
 use crate::{
@@ -50,7 +51,8 @@ impl Ledger {
     /// Looks at `limit` conversations that stood in `processing` for 900 s, oldest first from `after` on, and marks those
     /// failed that have no live job (DECISIONS §4, "a conversation left in `processing`"). No operation leaves one so, since
     /// each writes the status with its job: it is for rows that a hand, a backup that was restored in part or a defect left,
-    /// and nothing else ends those. Most have a job: where much waits they all stand there so long. Locked rows are skipped.
+    /// and nothing else ends those. Most have a job: where much waits they all stand there so long. Locked rows are skipped, and those
+    /// that cannot be changed.
     pub async fn sweep_processing(
         &self,
         after: Option<&Cursor>,
@@ -58,7 +60,7 @@ impl Ledger {
     ) -> Result<KeysetPage<Vec<(UserId, ConversationId)>>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
         let (at, user, id) = cursor::bound(after);
-        let looked: Vec<LookedAt> = sqlx::query_as(include_str!("../sql/reconcile/fail_stuck.sql"))
+        let looked: Vec<LookedAt> = sqlx::query_as(include_str!("../sql/reconcile/processing.sql"))
             .bind(now)
             .bind(limit)
             .bind(at)
@@ -67,15 +69,23 @@ impl Ledger {
             .fetch_all(&mut *transaction)
             .await?;
         let position = |row: &LookedAt| (row.updated_at, row.user_id.clone(), row.conversation_id.clone());
-        let last = looked.last().map(position);
-        let next = cursor::next_cursor(looked.len(), limit, last);
+        let next = cursor::next_cursor(looked.len(), limit, looked.last().map(position));
         let mut found = Vec::new();
-        for row in looked {
-            let Some(revision) = row.swept else { continue };
-            let (user_id, conversation_id) =
-                (UserId::new(row.user_id), ConversationId::new(row.conversation_id));
-            announce_failed(&mut transaction, (&user_id, &conversation_id, revision), None, now).await?;
-            found.push((user_id, conversation_id));
+        for row in looked.into_iter().filter(|row| row.is_stuck) {
+            let key = (UserId::new(row.user_id), ConversationId::new(row.conversation_id));
+            let mut savepoint = transaction.begin().await?;
+            match fail_stuck(&mut savepoint, &key, row.updated_at, now).await {
+                Ok(is_failed) => {
+                    savepoint.commit().await?;
+                    found.extend(is_failed.then_some(key));
+                }
+                Err(error) if error.is_of_one_row() => {
+                    savepoint.rollback().await?;
+                    let conversation_id = key.1.as_str();
+                    tracing::error!(conversation_id, %error, "a conversation without a job cannot be marked failed");
+                }
+                Err(error) => return Err(error),
+            }
         }
         transaction.commit().await?;
         Ok(KeysetPage { found, next })
@@ -163,11 +173,32 @@ fn span(stored: &StoredJob) -> Span {
     span
 }
 
-/// A conversation on a sweep's page, with the revision that was swept, if it was.
+/// Marks a conversation failed that stands in `processing` since `since` without a live job. `false`: it no longer does, or is
+/// locked.
+async fn fail_stuck(
+    connection: &mut PgConnection,
+    (user, conversation): &(UserId, ConversationId),
+    since: Timestamp,
+    now: Timestamp,
+) -> Result<bool, Error> {
+    let revision: Option<i64> = sqlx::query_scalar(include_str!("../sql/reconcile/fail_stuck.sql"))
+        .bind(now)
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .bind(since)
+        .fetch_optional(&mut *connection)
+        .await?;
+    let Some(revision) = revision else { return Ok(false) };
+    announce_failed(connection, (user, conversation, revision), None, now).await?;
+    Ok(true)
+}
+
+/// A conversation on a sweep's page.
 #[derive(sqlx::FromRow)]
 struct LookedAt {
     updated_at: Timestamp,
     user_id: String,
     conversation_id: String,
-    swept: Option<i64>,
+    /// It has no live job.
+    is_stuck: bool,
 }

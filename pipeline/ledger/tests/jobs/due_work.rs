@@ -152,6 +152,25 @@ async fn sweep_skips_locked_conversations() {
 }
 
 #[tokio::test]
+async fn sweep_passes_over_a_conversation_that_cannot_be_changed() {
+    let world = World::new().await;
+    for id in ["a", "bad", "c"] {
+        stuck(&world, &world.ann, id, 901).await;
+    }
+    world
+        .run(
+            "create function refuse() returns trigger language plpgsql as \
+                 $$begin raise exception 'no'; end$$; \
+             create trigger refuse before update on conversations for each row \
+                 when (old.conversation_id = 'bad') execute function refuse()",
+        )
+        .await;
+    assert_eq!(swept(&world).await, pairs(&[("ann", "a"), ("ann", "c")]));
+    world.run("drop trigger refuse on conversations").await;
+    assert_eq!(swept(&world).await, pairs(&[("ann", "bad")]));
+}
+
+#[tokio::test]
 async fn abandoned_conversations_are_found_and_admitted_after_a_day() {
     let world = World::new().await;
     for id in ["left", "fresh", "failed"] {
