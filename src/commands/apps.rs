@@ -222,7 +222,7 @@ async fn switch(common: &CommonArgs, id: &str, is_on: bool, cause: &Cause) -> an
         return Err(unknown(&id).into());
     }
     // The webhooks of its users follow: no delivery is sent while it is off.
-    if let Err(error) = operations.store().follow_apps(Some(&id)).await {
+    if let Err(error) = follow(&operations, &id).await {
         // The app is switched all the same.
         note!("the webhooks of its users follow with the next repair pass: {error}");
     }
@@ -233,6 +233,12 @@ async fn switch(common: &CommonArgs, id: &str, is_on: bool, cause: &Cause) -> an
         }
         (false, false) => say!("{id} is switched off"),
     }
+}
+
+/// Each call ends after a few seconds, with what it has done.
+async fn follow(operations: &Operations, id: &str) -> Result<(), db::Error> {
+    while operations.store().follow_apps(Some(id)).await? > 0 {}
+    Ok(())
 }
 
 fn state(app: &OperatorApp) -> String {
