@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use db::{Error, secrets::Context};
 use records::{Timestamp, UserId};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
 use crate::{
     Outbox,
@@ -48,26 +48,18 @@ pub struct AudioWebhook {
 }
 
 /// What a process posts with.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, sqlx::FromRow)]
 pub struct AudioReceiver {
     pub url: String,
     /// Seconds of audio in each request.
     pub seconds: i32,
     /// Signs the requests.
+    #[sqlx(try_from = "String")]
     pub secret: SecretString,
     /// What became of a request is noted for this version.
     pub version: i64,
     /// The database's time.
     pub now: Timestamp,
-}
-
-#[derive(sqlx::FromRow)]
-struct ReceiverRow {
-    url: String,
-    seconds: i32,
-    secret: String,
-    version: i64,
-    now: Timestamp,
 }
 
 impl Outbox {
@@ -117,20 +109,14 @@ impl Outbox {
     /// # Errors
     /// When the database does not answer, or its secret cannot be opened.
     pub async fn audio_receiver(&self, user: &UserId) -> Result<Option<AudioReceiver>, Error> {
-        let row: Option<ReceiverRow> = sqlx::query_as(include_str!("../sql/audio_webhooks/to_send.sql"))
+        let stored: Option<AudioReceiver> = sqlx::query_as(include_str!("../sql/audio_webhooks/to_send.sql"))
             .bind(user.as_str())
             .fetch_optional(self.db.pool())
             .await?;
-        row.map(|row| {
-            Ok(AudioReceiver {
-                secret: self.db.secrets().open(Context::audio(user.as_str()), &row.secret)?,
-                url: row.url,
-                seconds: row.seconds,
-                version: row.version,
-                now: row.now,
-            })
-        })
-        .transpose()
+        let Some(mut receiver) = stored else { return Ok(None) };
+        let sealed = receiver.secret.expose_secret();
+        receiver.secret = self.db.secrets().open(Context::audio(user.as_str()), sealed)?;
+        Ok(Some(receiver))
     }
 
     /// Notes what a request that was sent under `version`, its second try included, says about the receiver.
