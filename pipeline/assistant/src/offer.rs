@@ -37,7 +37,7 @@ impl Offered {
     /// Its own name.
     pub fn own_name(&self) -> &str {
         match &self.origin {
-            Origin::Data(tool) => tool.name(),
+            Origin::Data(tool) => tool.as_str(),
             Origin::App(tool) => &tool.name,
         }
     }
@@ -78,7 +78,7 @@ impl Offer {
         let mut offered: Vec<Offered> = data
             .into_iter()
             .map(|tool| Offered {
-                name: tool.name().to_owned(),
+                name: tool.as_str().to_owned(),
                 description: tool.description().to_owned(),
                 parameters: tool.parameters(),
                 origin: Origin::Data(tool),
@@ -86,7 +86,7 @@ impl Offer {
             .collect();
         let limit = MOST_OFFERED.saturating_sub(offered.len());
         let mut taken: HashMap<String, usize> =
-            DataTool::ALL.iter().map(|tool| (tool.name().to_owned(), 1)).collect();
+            DataTool::ALL.iter().map(|tool| (tool.as_str().to_owned(), 1)).collect();
         offered.extend(nearest(apps, question, limit).into_iter().map(|tool| Offered {
             name: unique(&tool.name, &mut taken),
             description: format!("{} (app {})", tool.description, tool.app_name),
@@ -181,7 +181,7 @@ mod tests {
     fn offered_tools_are_the_most_relevant_to_the_question() {
         let mut apps: Vec<AppTool> = (0..100).map(|n| tool("x", &format!("t{n}"), "does nothing")).collect();
         apps.push(tool("weather", "forecast", "The weather of a city"));
-        let offered = Offer::of(DataTool::ALL, apps, "What will the weather be?");
+        let offered = Offer::of(DataTool::ALL.iter().copied(), apps, "What will the weather be?");
         assert_eq!(offered.len(), MOST_OFFERED);
         assert!(offered.iter().any(|tool| tool.name == "forecast"));
     }

@@ -146,7 +146,7 @@ impl Turn {
     }
 
     async fn converse(&self, progress: &Mutex<Progress>, round_done: &Notify) -> Result<(), Trouble> {
-        let data = DataTool::ALL.into_iter().filter(|tool| self.ports.toolbox.may(*tool));
+        let data = DataTool::ALL.iter().copied().filter(|tool| self.ports.toolbox.may(*tool));
         let tools = Offer::of(data, self.ports.apps.list().await, &self.question);
         let mut rounds: Vec<Vec<Exchange>> = Vec::new();
         let mut calls_left = self.limits.calls;
