@@ -26,7 +26,7 @@ pub use examine::{Finding, examine};
 pub use keys::Keys;
 pub use metrics::{CREATE_OUTCOMES, Metrics, REFRESH_OUTCOMES};
 pub use queue::{Holds, TaskQueue};
-pub use refusal::{REFUSALS, Refusal};
+pub use refusal::Refusal;
 pub use reqwest::Url;
 pub use settings::{QueueName, TaskQueueSettings};
 pub use task::task_id;
