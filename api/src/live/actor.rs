@@ -206,8 +206,8 @@ impl Actor {
         self.state.metrics.live.sessions.dec();
         let code = self.close.or(self.ending.as_ref().map(|ending| ending.code));
         let code = code.unwrap_or(CloseCode::ByClient);
-        self.state.metrics.live.closed.with_label_values(&[code.reason()]).inc();
-        tracing::debug!(reason = code.reason(), "a live socket was closed");
+        self.state.metrics.live.closed.with_label_values(&[code.as_str()]).inc();
+        tracing::debug!(reason = code.as_str(), "a live socket was closed");
     }
 
     /// Seconds since the session began.

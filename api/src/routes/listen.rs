@@ -143,7 +143,7 @@ async fn web_listen(
                 }
             }
             Err(code) => {
-                let frame = CloseFrame { code: code.number(), reason: code.reason().into() };
+                let frame = CloseFrame { code: code.number(), reason: code.as_str().into() };
                 let _ = timeout(FIRST_MESSAGE, socket.send(Message::Close(Some(frame)))).await;
             }
         }

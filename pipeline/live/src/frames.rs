@@ -352,31 +352,32 @@ impl ServerFrame {
     }
 }
 
-/// Why the service closes a socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CloseCode {
-    /// 1000: the client closed it.
-    ByClient,
-    /// 1001: no frame for 90 s.
-    Idle,
-    /// 1001: another socket took the conversation over.
-    Superseded,
-    /// 1003: audio that cannot be decoded.
-    Undecodable,
-    /// 1008: the key, the user or the language.
-    Refused,
-    /// 1008: the user's budget is used up (`listen users set --limits`).
-    OverBudget,
-    /// 1009: a frame over the limit.
-    TooBig,
-    /// 1011: the speech engine failed for good, or the service broke.
-    Failed,
-    /// 1012: the process is being replaced.
-    Restarting,
-    /// 1013: too many sessions.
-    Busy,
-    /// 4003: the user's own key was refused, or is missing.
-    OwnKey,
+names::named! {
+    /// Why the service closes a socket: the reason in the close frame, and the label of the metric.
+    CloseCode {
+        /// 1000: the client closed it.
+        ByClient = "client",
+        /// 1001: no frame for 90 s.
+        Idle = "idle",
+        /// 1001: another socket took the conversation over.
+        Superseded = "superseded",
+        /// 1003: audio that cannot be decoded.
+        Undecodable = "undecodable_audio",
+        /// 1008: the key, the user or the language.
+        Refused = "refused",
+        /// 1008: the user's budget is used up (`listen users set --limits`).
+        OverBudget = "over_budget",
+        /// 1009: a frame over the limit.
+        TooBig = "frame_too_big",
+        /// 1011: the speech engine failed for good, or the service broke.
+        Failed = "failed",
+        /// 1012: the process is being replaced.
+        Restarting = "restarting",
+        /// 1013: too many sessions.
+        Busy = "busy",
+        /// 4003: the user's own key was refused, or is missing.
+        OwnKey = "own_key",
+    }
 }
 
 impl CloseCode {
@@ -394,36 +395,4 @@ impl CloseCode {
             Self::OwnKey => 4003,
         }
     }
-
-    /// The reason in the close frame, and the label of the metric.
-    pub const fn reason(self) -> &'static str {
-        match self {
-            Self::ByClient => "client",
-            Self::Idle => "idle",
-            Self::Superseded => "superseded",
-            Self::Undecodable => "undecodable_audio",
-            Self::Refused => "refused",
-            Self::OverBudget => "over_budget",
-            Self::TooBig => "frame_too_big",
-            Self::Failed => "failed",
-            Self::Restarting => "restarting",
-            Self::Busy => "busy",
-            Self::OwnKey => "own_key",
-        }
-    }
-
-    /// Every reason, for counters that begin at zero.
-    pub const ALL: [Self; 11] = [
-        Self::ByClient,
-        Self::Idle,
-        Self::Superseded,
-        Self::Undecodable,
-        Self::Refused,
-        Self::OverBudget,
-        Self::TooBig,
-        Self::Failed,
-        Self::Restarting,
-        Self::Busy,
-        Self::OwnKey,
-    ];
 }
