@@ -5,9 +5,10 @@ use std::time::Duration;
 use tokio::time::sleep;
 use upstream::Unanswered;
 
-use super::connect::{Fault, Socket};
+use super::connect::Socket;
 use super::socket::{Conversation, End};
 use super::task::Task;
+use crate::fault::Fault;
 use crate::{Event, Reason, Status};
 
 /// The wait before a connection is tried again, doubled each time.
@@ -91,7 +92,7 @@ impl Task {
             self.answers.call(&self.line, "speech connect", || self.address.connect(&self.url)).await;
         socket.map_err(|unanswered| match unanswered {
             Unanswered::CircuitOpen(wait) => {
-                Fault { retry_after: Some(wait), ..Fault::of(Reason::Unavailable) }
+                Fault { retry_after: Some(wait), ..Fault::lasting(Reason::Unavailable) }
             }
             Unanswered::Failed { fault, .. } => fault,
         })

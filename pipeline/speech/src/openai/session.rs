@@ -9,7 +9,8 @@ use upstream::{Line, Unanswered};
 
 use super::answer::Answer;
 use super::backlog::{Backlog, Waiting, Work, gap};
-use super::server::{Fault, Question, Server};
+use super::server::{Question, Server};
+use crate::fault::Fault;
 use crate::health::Answers;
 use crate::meters::Counter;
 use crate::{Event, Gap, Language, Reason, Status};
