@@ -136,7 +136,7 @@ async fn web_listen(
     Ok(bounded(upgrade).on_upgrade(async move |mut socket| {
         match admit(state, asks, seat, &mut socket).await {
             Ok(start) => {
-                let let_in = Message::Text(ServerFrame::Authenticated.text().into());
+                let let_in = Message::Text(ServerFrame::AuthResponse { success: true }.text().into());
                 if socket.send(let_in).await.is_ok() {
                     let (actor, events, actions) = Actor::begin(start);
                     actor.serve(socket, events, actions).await;

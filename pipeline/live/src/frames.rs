@@ -193,37 +193,36 @@ fn is_label(text: &str) -> bool {
 }
 
 /// A frame that the service sends.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ServerFrame {
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs, reason = "where a name says it all")]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ServerFrame<'f> {
     /// Text `ping`.
+    #[serde(skip)]
     Ping,
     /// A JSON array of segments; one that grew comes again under its id.
-    Segments(Vec<Shown>),
-    /// `interim_transcript`: words that may still change, which replace the ones before.
-    Interim(Vec<Interim>),
-    /// `speech_gap`: so many seconds of speech were given up, and why.
-    Gap(f64, &'static str),
-    /// `service_status`.
-    Status(StatusFrame),
-    /// `conversation_session`: the conversation that the session fills from now on.
-    Conversation(String),
-    /// `memory_processing_started`, with the conversation as the developer interface shows it.
-    ProcessingStarted(Value),
-    /// `memory_created`, with the conversation as the developer interface shows it.
-    Created(Value),
-    /// `last_memory`: the user's newest completed conversation.
-    LastMemory(String),
-    /// `auth_response` of a browser's session that was let in.
-    Authenticated,
-    /// `photo_processing`: all parts of a picture came.
-    PhotoProcessing(String),
-    /// `photo_described`, before the `memory_created` of its conversation.
-    PhotoDescribed {
-        /// The picture's id, as the client sent it.
-        id: String,
-        /// What is on it.
-        description: String,
-    },
+    #[serde(skip)]
+    Segments(&'f [Shown]),
+    /// Words that may still change, which replace the ones before.
+    InterimTranscript { segments: &'f [Interim] },
+    /// So many seconds of speech were given up, and why.
+    SpeechGap { seconds: f64, reason: &'static str },
+    /// What the service is about.
+    ServiceStatus(&'f StatusFrame),
+    /// The conversation that the session fills from now on.
+    ConversationSession { conversation_id: &'f str, status: &'static str },
+    /// With the conversation as the developer interface shows it.
+    MemoryProcessingStarted { memory: &'f Value },
+    /// With the conversation as the developer interface shows it.
+    MemoryCreated { memory: &'f Value, messages: [(); 0] },
+    /// The user's newest completed conversation.
+    LastMemory { memory_id: &'f str },
+    /// Of a browser's session that was let in.
+    AuthResponse { success: bool },
+    /// All parts of a picture came.
+    PhotoProcessing { photo_id: &'f str },
+    /// The picture's id, as the client sent it, and what is on it; before the `memory_created` of its conversation.
+    PhotoDescribed { photo_id: &'f str, description: &'f str },
 }
 
 /// A segment in a frame.
@@ -314,41 +313,15 @@ impl StatusFrame {
     }
 }
 
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Event<'f> {
-    InterimTranscript { segments: &'f [Interim] },
-    SpeechGap { seconds: f64, reason: &'static str },
-    ServiceStatus(&'f StatusFrame),
-    ConversationSession { conversation_id: &'f str, status: &'static str },
-    MemoryProcessingStarted { memory: &'f Value },
-    MemoryCreated { memory: &'f Value, messages: [(); 0] },
-    LastMemory { memory_id: &'f str },
-    AuthResponse { success: bool },
-    PhotoProcessing { photo_id: &'f str },
-    PhotoDescribed { photo_id: &'f str, description: &'f str },
-}
-
-impl ServerFrame {
+impl ServerFrame<'_> {
     /// The text of the frame.
     pub fn text(&self) -> String {
-        let event = match self {
+        let text = match self {
             Self::Ping => return "ping".to_owned(),
-            Self::Segments(segments) => return serde_json::to_string(segments).unwrap_or_default(),
-            Self::Interim(segments) => Event::InterimTranscript { segments },
-            Self::Gap(seconds, reason) => Event::SpeechGap { seconds: *seconds, reason: *reason },
-            Self::Status(status) => Event::ServiceStatus(status),
-            Self::Conversation(id) => {
-                Event::ConversationSession { conversation_id: id, status: "in_progress" }
-            }
-            Self::ProcessingStarted(memory) => Event::MemoryProcessingStarted { memory },
-            Self::Created(memory) => Event::MemoryCreated { memory, messages: [] },
-            Self::LastMemory(id) => Event::LastMemory { memory_id: id },
-            Self::Authenticated => Event::AuthResponse { success: true },
-            Self::PhotoProcessing(id) => Event::PhotoProcessing { photo_id: id },
-            Self::PhotoDescribed { id, description } => Event::PhotoDescribed { photo_id: id, description },
+            Self::Segments(segments) => serde_json::to_string(segments),
+            event => serde_json::to_string(event),
         };
-        serde_json::to_string(&event).unwrap_or_default()
+        text.unwrap_or_default()
     }
 }
 

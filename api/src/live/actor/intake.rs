@@ -135,7 +135,7 @@ impl Actor {
                 let now = Instant::now().into_std();
                 match self.pictures.take((id, index, total), data, now) {
                     Ok(Some(whole)) => {
-                        self.send(&ServerFrame::PhotoProcessing(whole.id.clone()));
+                        self.send(&ServerFrame::PhotoProcessing { photo_id: &whole.id });
                         self.todo.push_back(Todo::Picture(Arc::new(whole)));
                     }
                     Ok(None) => {}
@@ -181,7 +181,8 @@ impl Actor {
             speech::Event::Interim(drafts) => self.show_interim(drafts),
             // The engine's meter has counted it.
             speech::Event::Gap(gap) => {
-                self.send(&ServerFrame::Gap((gap.end - gap.start).max(0.0), gap.reason.as_str()));
+                let (seconds, reason) = ((gap.end - gap.start).max(0.0), gap.reason.as_str());
+                self.send(&ServerFrame::SpeechGap { seconds, reason });
             }
         }
         Vec::new()
@@ -191,7 +192,8 @@ impl Actor {
     fn show_interim(&mut self, drafts: Vec<Draft>) {
         if self.outbox.len() < BUSY {
             let interim = |draft: Draft| Interim { text: draft.text, speaker: label(draft.speaker) };
-            self.send(&ServerFrame::Interim(drafts.into_iter().map(interim).collect()));
+            let segments: Vec<Interim> = drafts.into_iter().map(interim).collect();
+            self.send(&ServerFrame::InterimTranscript { segments: &segments });
         }
     }
 
