@@ -21,7 +21,7 @@ mod verifier;
 mod metrics;
 
 pub use credentials::{Access, NoCredentials};
-pub use dispatcher::{HandOverSettings, hand_over};
+pub use dispatcher::hand_over;
 pub use examine::{Finding, examine};
 pub use keys::Keys;
 pub use metrics::{CREATE_OUTCOMES, Metrics, REFRESH_OUTCOMES};
