@@ -210,6 +210,6 @@ fn outcome(answered: &Answered) -> &'static str {
         Answered::AppError { .. } => "app_error",
         Answered::BadArguments(_) => "bad_arguments",
         Answered::Unknown => "unknown",
-        Answered::Failed(failure) => failure.code(),
+        Answered::Failed(failure) => failure.as_str(),
     }
 }

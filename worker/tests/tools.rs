@@ -201,7 +201,7 @@ async fn tool_server_misbehaviour_is_a_fixed_code() {
         assert_eq!(world.failing().await, is_outage, "{how}");
         let text = TextEncoder::new().encode_to_string(&world.registry.gather()).unwrap();
         assert!(
-            text.contains(&format!("listen_tool_calls_total{{outcome=\"{}\"}} 1", failure.code())),
+            text.contains(&format!("listen_tool_calls_total{{outcome=\"{}\"}} 1", failure.as_str())),
             "{how}"
         );
     }
