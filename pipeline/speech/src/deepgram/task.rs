@@ -26,7 +26,7 @@ pub(super) struct Task {
 
 impl Task {
     pub(super) async fn report_lost(&self) {
-        let lost = self.shared.tape().take_lost();
+        let lost = self.shared.tape.lock().take_lost();
         for gap in lost {
             self.counter.gap(&gap);
             self.send(Event::Gap(gap)).await;
