@@ -16,7 +16,7 @@ use tokio::{
 use crate::{
     arguments::check_arguments,
     gate,
-    offer::{Offer, Offered, Origin},
+    offer::{Offered, Origin, offer},
     ports::{
         AppTools, Call, Context, Converse, Event, Exchange, Hold, Journal, Listener, Past, Round, Step,
         ToolState, Toolbox,
@@ -147,7 +147,7 @@ impl Turn {
 
     async fn converse(&self, progress: &Mutex<Progress>, round_done: &Notify) -> Result<(), Trouble> {
         let data = DataTool::ALL.iter().copied().filter(|tool| self.ports.toolbox.may(*tool));
-        let tools = Offer::of(data, self.ports.apps.list().await, &self.question);
+        let tools = offer(data, self.ports.apps.list().await, &self.question);
         let mut rounds: Vec<Vec<Exchange>> = Vec::new();
         let mut calls_left = self.limits.calls;
         let say = |words: &str| self.say(progress, words);
