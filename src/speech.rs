@@ -75,7 +75,7 @@ impl Meter for SpeechMeter {
         self.circuit.set(is_open.into());
     }
 
-    fn recognized(&self, _audio: Duration, latency: Duration) {
+    fn recognized(&self, latency: Duration) {
         self.latency.observe(latency.as_secs_f64());
     }
 

@@ -29,10 +29,10 @@ impl Counter {
         self.meter.billed(Duration::from_secs_f64(length));
     }
 
-    /// Words of `samples` became final so long after the end of them.
-    pub(crate) fn recognized(&self, samples: u64, latency: Duration) {
+    /// Words became final so long after the end of them.
+    pub(crate) fn recognized(&self, latency: Duration) {
         self.usage.lock().utterances += 1;
-        self.meter.recognized(Duration::from_secs_f64(seconds(samples)), latency);
+        self.meter.recognized(latency);
     }
 
     pub(crate) fn gap(&self, gap: &Gap) {

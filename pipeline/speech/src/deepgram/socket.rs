@@ -228,8 +228,7 @@ impl<'a> Conversation<'a> {
         let to = self.timeline.end(end).max(finalized.unwrap_or(0));
         let heard = self.settle(Some(track), to).await;
         if has_words {
-            let samples = self.timeline.end(end).saturating_sub(self.timeline.begin(start));
-            self.task.recognized(samples, heard);
+            self.task.recognized(heard);
         }
     }
 

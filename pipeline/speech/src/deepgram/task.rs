@@ -39,10 +39,10 @@ impl Task {
         }
     }
 
-    /// Words of so many samples became final that were heard then.
-    pub(super) fn recognized(&self, samples: u64, heard: Option<Instant>) {
+    /// Words became final that were heard then.
+    pub(super) fn recognized(&self, heard: Option<Instant>) {
         let latency = heard.map(|heard| Instant::now().duration_since(heard)).unwrap_or_default();
-        self.counter.recognized(samples, latency);
+        self.counter.recognized(latency);
     }
 
     /// A session that is gone misses nothing; the task is about to end.

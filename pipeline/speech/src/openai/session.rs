@@ -149,7 +149,7 @@ impl Task {
             self.counter.hallucination();
         }
         if !said.drafts.is_empty() {
-            self.counter.recognized(length, Instant::now().duration_since(waiting.since));
+            self.counter.recognized(Instant::now().duration_since(waiting.since));
             self.send(Event::Final(said.drafts)).await;
         }
     }
