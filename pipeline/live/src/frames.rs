@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::Utterance;
+
 /// A speaker may be named for so many segments in one frame.
 const MOST_ASSIGNED: usize = 500;
 /// The numbers of speakers that can be named.
@@ -17,12 +19,10 @@ const LATEST_SECOND: f64 = 1e10;
 pub enum ClientFrame {
     /// `suggested_transcript`: the client recognizes speech itself.
     SuggestedTranscript {
-        /// Checked: with words, and with times that can be times.
-        segments: Vec<ClientSegment>,
+        /// Checked: with words, and with times on the client's clock that can be times. The id of one that has none of its own is empty.
+        segments: Vec<Utterance>,
         /// How many segments of the frame had neither.
         unusable: usize,
-        /// Who recognized them.
-        stt_provider: Option<String>,
     },
     /// `speaker_assigned`: who a speaker is.
     SpeakerAssigned {
@@ -53,25 +53,6 @@ pub enum ClientFrame {
     },
     /// Of a type that is not known here.
     Unknown,
-}
-
-/// A segment of a client's own recognizer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ClientSegment {
-    /// The client's own id of it.
-    pub id: Option<String>,
-    /// What was said.
-    pub text: String,
-    /// The speaker's label.
-    pub speaker: String,
-    /// Said by the user of the session.
-    pub is_user: bool,
-    /// One of the user's people.
-    pub person_id: Option<String>,
-    /// Seconds on the client's clock.
-    pub start: f64,
-    /// Seconds on the client's clock; never before `start`.
-    pub end: f64,
 }
 
 /// A text frame that is no JSON object, or that lacks what its type needs.
@@ -128,12 +109,9 @@ impl ClientFrame {
             "suggested_transcript" => {
                 let Suggested { segments, stt_provider } = read(text)?;
                 let sent = segments.len();
-                let segments: Vec<_> = segments.iter().filter_map(usable).collect();
-                Self::SuggestedTranscript {
-                    unusable: sent - segments.len(),
-                    segments,
-                    stt_provider: stt_provider.as_str().filter(|name| is_label(name)).map(str::to_owned),
-                }
+                let provider = stt_provider.as_str().filter(|name| is_label(name)).unwrap_or("client");
+                let segments: Vec<_> = segments.iter().filter_map(|said| usable(said, provider)).collect();
+                Self::SuggestedTranscript { unusable: sent - segments.len(), segments }
             }
             "speaker_assigned" => {
                 let Assigned { speaker_id, person_id, segment_ids } = read(text)?;
@@ -165,7 +143,7 @@ fn read<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T, Malformed> {
 
 /// A segment with words and with times that can be times; `None` for any other. Words are not lost for their labels: a long
 /// speaker's is cut, and one that cannot be one, or is null, counts as none.
-fn usable(said: &Value) -> Option<ClientSegment> {
+fn usable(said: &Value, provider: &str) -> Option<Utterance> {
     // PostgreSQL's text holds no zero byte.
     let text = said.get("text")?.as_str()?.replace('\0', "");
     let text = text.trim();
@@ -177,14 +155,17 @@ fn usable(said: &Value) -> Option<ClientSegment> {
     let number = said.get("speaker_id").and_then(Value::as_i64).unwrap_or_default();
     let times = [start, end].iter().all(|second| (0.0..=LATEST_SECOND).contains(second));
     let is_usable = times && end >= start && !text.is_empty();
-    is_usable.then(|| ClientSegment {
-        id: id("id"),
+    let own = id("id");
+    is_usable.then(|| Utterance {
+        own_id: own.is_some(),
+        id: own.unwrap_or_default(),
         text: text.to_owned(),
         speaker: speaker.unwrap_or_else(|| format!("SPEAKER_{number:02}")),
         is_user: said.get("is_user").and_then(Value::as_bool).unwrap_or(false),
         person_id: id("person_id"),
         start,
         end,
+        provider: Some(provider.to_owned()),
     })
 }
 

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use axum::extract::ws::Message;
 use futures::future::BoxFuture;
 use live::{
-    Action, ClientFrame, ClientSegment, CloseCode, Event, Interim, ServerFrame, ServiceStatus, StatusFrame,
-    Utterance,
+    Action, ClientFrame, CloseCode, Event, Interim, ServerFrame, ServiceStatus, StatusFrame, Utterance,
 };
 use records::ConversationId;
 use speech::{Draft, Reason, Status, Undecodable};
@@ -116,14 +115,15 @@ impl Actor {
         let count = |kind| self.state.metrics.live.frame(kind);
         match frame {
             ClientFrame::SuggestedTranscript { .. } if !self.client_stt && self.engine.0 => count("ignored"),
-            ClientFrame::SuggestedTranscript { segments, unusable, stt_provider } => {
+            ClientFrame::SuggestedTranscript { mut segments, unusable } => {
                 count("suggested_transcript");
                 if unusable > 0 {
                     count("malformed");
                 }
-                let said = |segment| self.of_client(segment, stt_provider.clone());
-                let utterances = segments.into_iter().map(said).collect();
-                return self.on(Event::Said { utterances, by_client: true });
+                for said in segments.iter_mut().filter(|said| !said.own_id) {
+                    said.id = self.fresh_id();
+                }
+                return self.on(Event::Said { utterances: segments, by_client: true });
             }
             ClientFrame::SpeakerAssigned { speaker_id, person_id, segment_ids } => {
                 count("speaker_assigned");
@@ -146,21 +146,6 @@ impl Actor {
             ClientFrame::Unknown => count("unknown"),
         }
         Vec::new()
-    }
-
-    fn of_client(&self, segment: ClientSegment, provider: Option<String>) -> Utterance {
-        let own_id = segment.id.is_some();
-        Utterance {
-            id: segment.id.unwrap_or_else(|| self.fresh_id()),
-            own_id,
-            text: segment.text,
-            speaker: segment.speaker,
-            is_user: segment.is_user,
-            person_id: segment.person_id,
-            start: segment.start,
-            end: segment.end,
-            provider: provider.or_else(|| Some("client".to_owned())),
-        }
     }
 
     /// Takes an event of the recognizer.
