@@ -25,7 +25,7 @@ pub use dispatcher::hand_over;
 pub use examine::{Finding, examine};
 pub use keys::Keys;
 pub use metrics::{CREATE_OUTCOMES, Metrics, REFRESH_OUTCOMES};
-pub use queue::{Holds, TaskQueue};
+pub use queue::TaskQueue;
 pub use refusal::Refusal;
 pub use reqwest::Url;
 pub use settings::{QueueName, TaskQueueSettings};
