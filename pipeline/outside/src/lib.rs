@@ -29,4 +29,4 @@ pub use reqwest::{Method, Url};
 pub use retry_after::{MAX_RETRY_AFTER, retry_after};
 pub use sender::{Answer, Sender};
 pub use signature::{BadSecret, new_secret, sign};
-pub use web_push::{BadKeys, BadVapid, BrowserKeys, Encrypted, PushOptions, Vapid, web_push};
+pub use web_push::{BadKeys, BadVapid, BrowserKeys, Vapid, web_push};
