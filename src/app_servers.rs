@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use api::{AppServers, NoManifest, NoMcpTools};
 use futures::future::BoxFuture;
-use outside::{Call, Caller, Heard, Url, Verb};
+use outside::{Call, Caller, Heard, Method, Url};
 use records::UserId;
 use secrecy::SecretString;
 use serde_json::Value;
@@ -20,7 +20,7 @@ pub(crate) struct Servers(pub(crate) Caller);
 impl Servers {
     async fn get(&self, user: &UserId, url: Url, max_bytes: usize) -> Heard {
         let headers = vec![("accept".to_owned(), "application/json".to_owned())];
-        let call = Call { verb: Verb::Get, url, headers, body: None, timeout: TIMEOUT, max_bytes };
+        let call = Call { method: Method::GET, url, headers, body: None, timeout: TIMEOUT, max_bytes };
         self.0.call(user.as_str(), call).await
     }
 }

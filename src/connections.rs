@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use prometheus::{IntCounterVec, Opts, Registry};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio_util::sync::CancellationToken;
@@ -108,7 +108,7 @@ impl Connections {
     /// are busy.
     pub(crate) fn admit(&self, address: IpAddr) -> Option<Connection> {
         let network = network(address);
-        let mut open = self.lock();
+        let mut open = self.open.lock();
         let of_network = open.by_network.get(&network).copied().unwrap_or_default();
         if of_network >= self.limits.per_address {
             self.make_room(&mut open, "address", |slot| slot.network == network)?;
@@ -128,11 +128,6 @@ impl Connections {
         let outcome = if oldest.is_some() { "displaced" } else { reason };
         self.refused.with_label_values(&[outcome]).inc();
         open.remove(oldest?).map(|slot| slot.closing.cancel())
-    }
-
-    /// Nothing is awaited while this is held.
-    fn lock(&self) -> MutexGuard<'_, Open> {
-        self.open.lock()
     }
 }
 
@@ -174,7 +169,7 @@ struct Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.connections.lock().remove(self.number);
+        self.connections.open.lock().remove(self.number);
     }
 }
 
@@ -182,14 +177,14 @@ impl Connection {
     /// A request has come: until the guard is dropped, this connection is not closed for another one. `None`: it was closed
     /// already.
     pub(crate) fn begin_request(&self) -> Option<Busy> {
-        let mut open = self.0.connections.lock();
+        let mut open = self.0.connections.open.lock();
         open.slots.get_mut(&self.0.number)?.busy += 1;
         Some(Busy(self.clone()))
     }
 
     /// Whether a request has ever come.
     pub(crate) fn has_asked(&self) -> bool {
-        let open = self.0.connections.lock();
+        let open = self.0.connections.open.lock();
         open.slots.get(&self.0.number).is_some_and(|slot| slot.busy > 0 || slot.last.is_some())
     }
 
@@ -204,7 +199,7 @@ pub(crate) struct Busy(Connection);
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        let mut open = self.0.0.connections.lock();
+        let mut open = self.0.0.connections.open.lock();
         let now = open.next();
         if let Some(slot) = open.slots.get_mut(&self.0.0.number) {
             slot.busy -= 1;
@@ -265,9 +260,9 @@ mod tests {
         assert_eq!(counted(&connections), [1, 0, 1]);
         drop(mine);
         drop(_busy);
-        assert_eq!(connections.lock().by_network.len(), 1);
+        assert_eq!(connections.open.lock().by_network.len(), 1);
         drop(other);
-        assert!(connections.lock().slots.is_empty() && connections.lock().by_network.is_empty());
+        assert!(connections.open.lock().slots.is_empty() && connections.open.lock().by_network.is_empty());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use outbox::{ClaimedDelivery, ClaimedPush};
 use records::{ActionItem, Memory, UserId};
 use secrecy::SecretString;
 use store::ConversationView;
-use tasks::{Holds, Refusal, TaskQueue, Verifier};
+use tasks::{Refusal, TaskQueue, Verifier};
 use worker::DeliveredRuns;
 
 /// The audio webhooks of this process, as its live sessions reach them.
@@ -98,11 +98,7 @@ impl reconciler::TaskQueue for ReconcilerQueue {
         generation: Generation,
         dispatch: Dispatch,
     ) -> BoxFuture<'a, Option<bool>> {
-        Box::pin(self.0.holds(job, generation, dispatch).map(|holds| match holds {
-            Holds::Yes => Some(true),
-            Holds::No => Some(false),
-            Holds::Unknown => None,
-        }))
+        Box::pin(self.0.holds(job, generation, dispatch))
     }
 }
 

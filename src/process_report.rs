@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use ledger::{Ledger, StoredJob};
 use operations::{Operations, Process, RUN_MILLIS, RunCounts};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use worker::{Ended, RunEvent, RunObserver};
 
@@ -26,11 +26,11 @@ pub(crate) struct RunCounter {
 impl RunCounter {
     /// What has ended so far. The ledger knows what was said before: an answer that is lost counts nothing twice.
     fn ended(&self) -> RunCounts {
-        *self.lock()
+        *self.ended.lock()
     }
 
     fn count(&self, end: Ended, elapsed: Duration) {
-        let mut ended = self.lock();
+        let mut ended = self.ended.lock();
         match end {
             Ended::Completed => ended.completed += 1,
             Ended::Failed { .. } => ended.failed += 1,
@@ -46,10 +46,6 @@ impl RunCounter {
         if let Some(count) = ended.lengths.get_mut(place.unwrap_or(RUN_MILLIS.len())) {
             *count += 1;
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, RunCounts> {
-        self.ended.lock()
     }
 }
 

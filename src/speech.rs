@@ -27,7 +27,7 @@ impl SpeechMeter {
             ),
             &["outcome"],
         )?;
-        for outcome in Reason::ALL.map(Reason::as_str).into_iter().chain(["answered", "circuit_open"]) {
+        for outcome in Reason::ALL.iter().map(|reason| reason.as_str()).chain(["answered", "circuit_open"]) {
             requests.with_label_values(&[outcome]).inc_by(0);
         }
         let latency = Histogram::with_opts(
@@ -75,7 +75,7 @@ impl Meter for SpeechMeter {
         self.circuit.set(is_open.into());
     }
 
-    fn recognized(&self, _audio: Duration, latency: Duration) {
+    fn recognized(&self, latency: Duration) {
         self.latency.observe(latency.as_secs_f64());
     }
 

@@ -9,7 +9,7 @@ use std::{
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use hmac::{Hmac, KeyInit, Mac};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use sha2::Sha256;
 use tokio::time::Instant;
 
@@ -82,24 +82,20 @@ impl Sessions {
         let until: u64 = parts.next()?.parse().ok()?;
         let may_act = parts.next()? == "operator";
         let name = parts.next()?.to_owned();
-        let is_open = until > self.began.elapsed().as_secs() && !self.ended().has(id);
+        let is_open = until > self.began.elapsed().as_secs() && !self.ended.lock().has(id);
         is_open.then_some(Session { id, until, name, may_act })
     }
 
     /// Ends a session: copies of its cookie are refused from now on.
     pub(super) fn end(&self, session: &Session) {
         let now = self.began.elapsed().as_secs();
-        let mut ended = self.ended();
+        let mut ended = self.ended.lock();
         ended.ids.retain(|_, until| *until > now);
         if ended.ids.len() >= REMEMBERED {
             ended.ids.clear();
             ended.before = self.next.load(Ordering::Relaxed);
         }
         ended.ids.insert(session.id, session.until);
-    }
-
-    fn ended(&self) -> MutexGuard<'_, Ended> {
-        self.ended.lock()
     }
 
     /// The token that every form of this visitor's carries: no other site's page can know it.
@@ -182,13 +178,13 @@ mod tests {
         }
         assert!(sessions.read(&untouched).is_some());
         sign_out();
-        assert_eq!(sessions.ended().ids.len(), 1, "the memory is bounded");
+        assert_eq!(sessions.ended.lock().ids.len(), 1, "the memory is bounded");
         assert_eq!(sessions.read(&first), None);
         assert_eq!(sessions.read(&untouched), None, "rather one session too many ends than one too few");
         assert!(sessions.read(&sessions.open("ana", true)).is_some());
         tokio::time::advance(LASTS).await;
         sign_out();
-        assert_eq!(sessions.ended().ids.len(), 1);
+        assert_eq!(sessions.ended.lock().ids.len(), 1);
     }
 
     #[tokio::test]

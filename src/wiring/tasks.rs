@@ -6,7 +6,7 @@ use anyhow::{Context, anyhow};
 use ledger::Ledger;
 use prometheus::Registry;
 use rand::Rng;
-use tasks::{HandOverSettings, Keys, TaskQueue, Verifier, hand_over};
+use tasks::{Keys, TaskQueue, Verifier, hand_over};
 use tokio_util::task::TaskTracker;
 use worker::DeliveredRuns;
 
@@ -97,9 +97,9 @@ impl App {
         let parts = &self.tasks;
         let Some(queue) = parts.queue.clone() else { return };
         if self.config.has(Role::Api) || self.config.has(Role::Reconciler) {
-            let settings = HandOverSettings { seed: chance().next_u64() };
+            let seed = chance().next_u64();
             let stop = lifecycle.soft.clone();
-            tasks.spawn(hand_over(ledger.clone(), queue, settings, parts.metrics.clone(), stop));
+            tasks.spawn(hand_over(ledger.clone(), queue, seed, parts.metrics.clone(), stop));
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use ledger::{Content, NewItem, NewMemory, Results, RunInput, Same};
 use records::{Event, Line, Segment, Structured, Talk};
-use stages::{Engines, Finalized, Kept, Material, Photo, PromptApp, RecentItem, plan_fan_out};
+use stages::{Context, Engines, Finalized, Kept, Material, Photo, PromptApp, RecentItem, plan_fan_out};
 
 pub(crate) fn material(input: RunInput, photos: Vec<Photo>) -> Material {
     let user_name = input.user_name.as_deref();
@@ -23,15 +23,17 @@ pub(crate) fn material(input: RunInput, photos: Vec<Photo>) -> Material {
             user_name: input.user_name,
             background: input.background,
         },
-        folders: input.folders,
-        recent_items: input
-            .recent_items
-            .into_iter()
-            .map(|(id, description, due_at)| RecentItem { id, description, due_at })
-            .collect(),
-        memories: input.memories,
-        apps: input.apps,
-        prompt_apps: input.prompt_apps.into_iter().map(|(id, prompt)| PromptApp { id, prompt }).collect(),
+        context: Context {
+            folders: input.folders,
+            recent_items: input
+                .recent_items
+                .into_iter()
+                .map(|(id, description, due_at)| RecentItem { id, description, due_at })
+                .collect(),
+            memories: input.memories,
+            apps: input.apps,
+            prompt_apps: input.prompt_apps.into_iter().map(|(id, prompt)| PromptApp { id, prompt }).collect(),
+        },
         photos,
     }
 }

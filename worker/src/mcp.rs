@@ -7,7 +7,7 @@ use apps::{
     Answered, MAX_TOOLS, ToolFailure,
     mcp::{self, Response},
 };
-use outside::{Call, Caller, Heard, Url, Verb};
+use outside::{Call, Caller, Heard, Method, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
@@ -76,12 +76,12 @@ impl McpServer<'_> {
     async fn open(&self) -> Result<Session<'_>, McpFailure> {
         let mut session =
             Session { server: self, ends: Instant::now() + self.timeout, id: None, version: String::new() };
-        let (heard, id) = session.send(Verb::Post, Some(&mcp::initialize())).await;
+        let (heard, id) = session.send(Method::POST, Some(&mcp::initialize())).await;
         let begun = result(mcp::response(&body(heard)?))?;
         session.version = mcp::version(&begun).to_owned();
         session.id = id;
         // Accepted or not: a server that minds it says so at the next request.
-        session.send(Verb::Post, Some(&mcp::initialized())).await;
+        session.send(Method::POST, Some(&mcp::initialized())).await;
         Ok(session)
     }
 }
@@ -110,11 +110,11 @@ impl Session<'_> {
     }
 
     async fn ask(&self, message: &Value) -> Result<Option<Response>, McpFailure> {
-        Ok(mcp::response(&body(self.send(Verb::Post, Some(message)).await.0)?))
+        Ok(mcp::response(&body(self.send(Method::POST, Some(message)).await.0)?))
     }
 
     /// Sends once, never twice; with the session's id of the answer.
-    async fn send(&self, verb: Verb, message: Option<&Value>) -> (Heard, Option<String>) {
+    async fn send(&self, method: Method, message: Option<&Value>) -> (Heard, Option<String>) {
         let mut headers = vec![("accept".to_owned(), "application/json, text/event-stream".to_owned())];
         let mut head = |name: &str, value: &str| headers.push((name.to_owned(), value.to_owned()));
         if message.is_some() {
@@ -130,7 +130,7 @@ impl Session<'_> {
             head("mcp-protocol-version", &self.version);
         }
         let call = Call {
-            verb,
+            method,
             url: self.server.url.clone(),
             headers,
             body: message.map(|message| message.to_string().into_bytes()),
@@ -143,7 +143,7 @@ impl Session<'_> {
     /// Ends the session, if the server keeps sessions.
     async fn close(self) {
         if self.id.is_some() {
-            let _ = timeout(CLOSING, self.send(Verb::Delete, None)).await;
+            let _ = timeout(CLOSING, self.send(Method::DELETE, None)).await;
         }
     }
 }

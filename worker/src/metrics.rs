@@ -339,7 +339,7 @@ impl Registering<'_> {
 fn tool_outcomes() -> impl Iterator<Item = &'static str> {
     ["result", "app_error", "bad_arguments", "unknown"]
         .into_iter()
-        .chain(ToolFailure::ALL.into_iter().map(ToolFailure::code))
+        .chain(ToolFailure::ALL.iter().map(|failure| failure.as_str()))
 }
 
 #[cfg(test)]

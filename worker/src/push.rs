@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use db::Error;
 use outbox::{ClaimedPush, DeliveryOutcome, Pushed, SenderLoad, SubscriptionKind};
-use outside::{Answer, BrowserKeys, PushOptions, Sender, Url, Vapid, web_push};
+use outside::{Answer, BrowserKeys, Sender, Url, Vapid, web_push};
 use records::UserId;
 use secrecy::ExposeSecret;
 use tracing::Span;
@@ -147,9 +147,8 @@ fn request(
         SubscriptionKind::WebPush { p256dh, auth } => {
             let vapid = vapid.ok_or("unconfigured")?;
             let keys = BrowserKeys::new(p256dh, auth.expose_secret()).map_err(|_| "keys")?;
-            let options = PushOptions { ttl: TTL_SECONDS, topic: &topic(&push.pushed) };
-            let encrypted = web_push(vapid, &keys, &url, &body, options, push.now).map_err(|_| "keys")?;
-            (encrypted.headers, encrypted.body)
+            let (topic, now) = (topic(&push.pushed), push.now);
+            web_push(vapid, &keys, &url, &body, (TTL_SECONDS, &topic), now).map_err(|_| "keys")?
         }
     };
     headers.push(("user-agent".to_owned(), concat!("listen/", env!("CARGO_PKG_VERSION")).to_owned()));

@@ -2,10 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use apps::{Answered, Manifest, Method, Outgoing, Tool, ToolCaller, ToolFailure};
+use apps::{Answered, Manifest, Outgoing, Tool, ToolCaller, ToolFailure};
 use futures::{FutureExt, future::BoxFuture};
 use ledger::Shards;
-use outside::{Call, Caller, Heard, Url, Verb, sign};
+use outside::{Call, Caller, Heard, Url, sign};
 use records::UserId;
 use serde_json::{Map, Value};
 use store::InstalledApp;
@@ -140,7 +140,7 @@ impl Tools {
             headers.push(("content-type".to_owned(), "application/json".to_owned()));
         }
         Some(Call {
-            verb: verb(outgoing.method),
+            method: outgoing.method.as_str().parse().ok()?,
             url: outgoing.url,
             headers,
             body: outgoing.body,
@@ -203,16 +203,6 @@ fn is_outage(answered: &Answered) -> bool {
     matches!(answered, Answered::Failed(failure) if failure.is_outage())
 }
 
-fn verb(method: Method) -> Verb {
-    match method {
-        Method::Get => Verb::Get,
-        Method::Post => Verb::Post,
-        Method::Put => Verb::Put,
-        Method::Patch => Verb::Patch,
-        Method::Delete => Verb::Delete,
-    }
-}
-
 /// What a call is counted as.
 fn outcome(answered: &Answered) -> &'static str {
     match answered {
@@ -220,6 +210,6 @@ fn outcome(answered: &Answered) -> &'static str {
         Answered::AppError { .. } => "app_error",
         Answered::BadArguments(_) => "bad_arguments",
         Answered::Unknown => "unknown",
-        Answered::Failed(failure) => failure.code(),
+        Answered::Failed(failure) => failure.as_str(),
     }
 }

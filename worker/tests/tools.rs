@@ -201,7 +201,7 @@ async fn tool_server_misbehaviour_is_a_fixed_code() {
         assert_eq!(world.failing().await, is_outage, "{how}");
         let text = TextEncoder::new().encode_to_string(&world.registry.gather()).unwrap();
         assert!(
-            text.contains(&format!("listen_tool_calls_total{{outcome=\"{}\"}} 1", failure.code())),
+            text.contains(&format!("listen_tool_calls_total{{outcome=\"{}\"}} 1", failure.as_str())),
             "{how}"
         );
     }
@@ -287,7 +287,7 @@ async fn sample_app_accepts_signed_calls_only() {
     let home = sample.1.as_str();
     let caller = Caller::new(Guard::new(vec!["127.0.0.0/8".parse().unwrap()])).unwrap();
     let call = outside::Call {
-        verb: outside::Verb::Get,
+        method: outside::Method::GET,
         url: outside::Url::parse(&format!("{home}/.well-known/service-tools.json")).unwrap(),
         headers: Vec::new(),
         body: None,

@@ -34,7 +34,7 @@ impl TurnRow {
     fn row(reply: &Reply) -> FinishedTurn {
         FinishedTurn {
             status: reply.status.as_str(),
-            trouble: reply.trouble.map(assistant::Trouble::code),
+            trouble: reply.trouble.map(assistant::Trouble::as_str),
             engine: reply.engine.clone(),
             sources: reply.sources.iter().map(|source| json!(message_source(source))).collect(),
             tools: reply.tools.iter().map(|tool| json!(message_tool(tool))).collect(),

@@ -57,7 +57,7 @@ impl UserData {
             ledger: state.ledger.clone(),
             user: caller.user.clone(),
             language,
-            may: DataTool::ALL.into_iter().filter(|tool| holds(tool.scope())).collect(),
+            may: DataTool::ALL.iter().copied().filter(|tool| holds(tool.scope())).collect(),
             may_read: Readable {
                 memories: caller.require(Scope::MemoriesRead).is_ok(),
                 action_items: caller.require(Scope::ActionItemsRead).is_ok(),

@@ -206,8 +206,8 @@ impl Actor {
         self.state.metrics.live.sessions.dec();
         let code = self.close.or(self.ending.as_ref().map(|ending| ending.code));
         let code = code.unwrap_or(CloseCode::ByClient);
-        self.state.metrics.live.closed.with_label_values(&[code.reason()]).inc();
-        tracing::debug!(reason = code.reason(), "a live socket was closed");
+        self.state.metrics.live.closed.with_label_values(&[code.as_str()]).inc();
+        tracing::debug!(reason = code.as_str(), "a live socket was closed");
     }
 
     /// Seconds since the session began.
@@ -226,7 +226,7 @@ impl Actor {
         self.session.on(event, now)
     }
 
-    pub(super) fn send(&mut self, frame: &ServerFrame) {
+    pub(super) fn send(&mut self, frame: &ServerFrame<'_>) {
         self.push((frame.text(), None));
     }
 
@@ -237,7 +237,7 @@ impl Actor {
     }
 
     pub(super) fn status(&mut self, status: StatusFrame) {
-        self.send(&ServerFrame::Status(status));
+        self.send(&ServerFrame::ServiceStatus(&status));
     }
 
     fn greet(&mut self) {
@@ -256,7 +256,7 @@ impl Actor {
             match action {
                 Action::Show(segments) => {
                     self.state.metrics.live.segments.inc_by(segments.len() as u64);
-                    self.send(&ServerFrame::Segments(segments));
+                    self.send(&ServerFrame::Segments(&segments));
                 }
                 Action::Ended(id) => self.ended(ConversationId::new(id)),
                 Action::Flushed => self.flushes.drain(..).for_each(|waiting| {
@@ -279,7 +279,8 @@ impl Actor {
             let event = if resumed { "resumed" } else { "opened" };
             self.state.metrics.live.conversations.with_label_values(&[event]).inc();
             self.seat.own(&current.id, &self.commands.0);
-            self.send(&ServerFrame::Conversation(current.id.as_str().to_owned()));
+            let (conversation_id, status) = (current.id.as_str(), "in_progress");
+            self.send(&ServerFrame::ConversationSession { conversation_id, status });
             self.current = Some(current);
             if let Some(ear) = &self.ear {
                 self.taken.opened(ear);

@@ -31,7 +31,7 @@ pub(super) async fn follow(
     frames: mpsc::Sender<Framed>,
 ) {
     if let Ok(Some((memory, held))) = shown(&ledger, &account, &user, &conversation).await
-        && frames.send((ServerFrame::ProcessingStarted(memory).text(), held)).await.is_err()
+        && frames.send((ServerFrame::MemoryProcessingStarted { memory: &memory }.text(), held)).await.is_err()
     {
         return;
     }
@@ -42,7 +42,8 @@ pub(super) async fn follow(
                 match shown(&ledger, &account, &user, &conversation).await {
                     Ok(Some((memory, held))) => {
                         describe(&ledger, &user, &conversation, &frames).await;
-                        let _ = frames.send((ServerFrame::Created(memory).text(), held)).await;
+                        let created = ServerFrame::MemoryCreated { memory: &memory, messages: [] }.text();
+                        let _ = frames.send((created, held)).await;
                         return;
                     }
                     Ok(None) => return,
@@ -71,7 +72,8 @@ async fn describe(
 ) {
     let described = ledger.db().in_time(ledger.store().photo_descriptions(user, conversation)).await;
     for (id, description) in described.unwrap_or_default() {
-        let _ = frames.send((ServerFrame::PhotoDescribed { id, description }.text(), None)).await;
+        let described = ServerFrame::PhotoDescribed { photo_id: &id, description: &description }.text();
+        let _ = frames.send((described, None)).await;
     }
 }
 
@@ -82,8 +84,8 @@ pub(super) async fn last(ledger: Ledger, user: UserId, frames: mpsc::Sender<Fram
     if let Ok(found) = ledger.store().conversations(&user, &filter).await
         && let Some(newest) = found.first()
     {
-        let id = newest.conversation.id.as_str().to_owned();
-        let _ = frames.send((ServerFrame::LastMemory(id).text(), None)).await;
+        let last = ServerFrame::LastMemory { memory_id: newest.conversation.id.as_str() }.text();
+        let _ = frames.send((last, None)).await;
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) fn spawn(mut socket: SplitSink<WebSocket, Message>, patience: Duratio
             let (message, _until_sent, is_last) = match frame {
                 Out::Text((text, held)) => (Message::Text(text.into()), held, false),
                 Out::Close(code) => {
-                    let frame = CloseFrame { code: code.number(), reason: code.reason().into() };
+                    let frame = CloseFrame { code: code.number(), reason: code.as_str().into() };
                     (Message::Close(Some(frame)), None, true)
                 }
             };

@@ -47,7 +47,7 @@ impl LiveMetrics {
             &["event"],
         )?;
         for code in CloseCode::ALL {
-            closed.with_label_values(&[code.reason()]).inc_by(0);
+            closed.with_label_values(&[code.as_str()]).inc_by(0);
         }
         for kind in FRAMES {
             frames.with_label_values(&[kind]).inc_by(0);

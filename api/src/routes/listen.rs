@@ -136,14 +136,14 @@ async fn web_listen(
     Ok(bounded(upgrade).on_upgrade(async move |mut socket| {
         match admit(state, asks, seat, &mut socket).await {
             Ok(start) => {
-                let let_in = Message::Text(ServerFrame::Authenticated.text().into());
+                let let_in = Message::Text(ServerFrame::AuthResponse { success: true }.text().into());
                 if socket.send(let_in).await.is_ok() {
                     let (actor, events, actions) = Actor::begin(start);
                     actor.serve(socket, events, actions).await;
                 }
             }
             Err(code) => {
-                let frame = CloseFrame { code: code.number(), reason: code.reason().into() };
+                let frame = CloseFrame { code: code.number(), reason: code.as_str().into() };
                 let _ = timeout(FIRST_MESSAGE, socket.send(Message::Close(Some(frame)))).await;
             }
         }

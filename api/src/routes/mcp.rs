@@ -158,7 +158,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = DataTool::ALL.into_iter().filter(|tool| self.data.may(*tool)).map(to_mcp_tool);
+        let tools = DataTool::ALL.iter().copied().filter(|tool| self.data.may(*tool)).map(to_mcp_tool);
         Ok(ListToolsResult { tools: tools.collect(), ..ListToolsResult::default() })
     }
 
@@ -253,7 +253,7 @@ fn to_mcp_tool(tool: DataTool) -> Tool {
         .destructive(false)
         .idempotent(tool.is_idempotent())
         .open_world(false);
-    Tool::new(tool.name(), tool.description(), Arc::new(schema))
+    Tool::new(tool.as_str(), tool.description(), Arc::new(schema))
         .with_title(tool.title())
         .with_annotations(annotations)
 }

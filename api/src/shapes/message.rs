@@ -70,7 +70,7 @@ shape! {
     /// Why a turn failed.
     pub message_error(trouble: Trouble) -> MessageError {
         /// One of a closed list (docs/assistant.md).
-        code: &'static str = trouble.code();
+        code: &'static str = trouble.as_str();
         /// A sentence for the user.
         detail: &'static str = trouble.detail();
         /// Whether the message stays so. `false` only with `interrupted`, and for ten minutes at most: a process that cannot be
@@ -127,7 +127,7 @@ pub(crate) fn message(message: &ChatMessage, names: &HashMap<String, String>) ->
         error: message
             .trouble
             .as_deref()
-            .and_then(Trouble::from_code)
+            .and_then(Trouble::from_name)
             .map(|trouble| MessageError { is_final: message.is_settled, ..message_error(trouble) }),
     }
 }

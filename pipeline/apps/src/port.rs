@@ -1,7 +1,7 @@
 //! The port through which the assistant calls apps' tools.
 
 use futures::future::BoxFuture;
-use records::UserId;
+use records::{UserId, named};
 use serde_json::{Map, Value};
 
 /// Calls tools of installed apps.
@@ -37,58 +37,31 @@ pub enum Answered {
     Failed(ToolFailure),
 }
 
-/// Why a call failed: a closed list, and never a word of the app's server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ToolFailure {
-    /// No answer in time.
-    Timeout,
-    /// No connection, or none of HTTP; also while the app's server is left alone because it failed again and again.
-    Unreachable,
-    /// The address may not be called.
-    RefusedAddress,
-    /// It answered with a redirect, which is not followed.
-    Redirect,
-    /// The answer, or the query of a GET, is too long.
-    TooLong,
-    /// The answer cannot be read.
-    Malformed,
-    /// It answered 4xx without words.
-    Status4xx,
-    /// It answered 5xx without words.
-    Status5xx,
-    /// This service could not look the app up.
-    Internal,
+named! {
+    /// Why a call failed, for logs, metrics and the assistant: a closed list, and never a word of the app's server.
+    ToolFailure {
+        /// No answer in time.
+        Timeout = "tool_timeout",
+        /// No connection, or none of HTTP; also while the app's server is left alone because it failed again and again.
+        Unreachable = "tool_unreachable",
+        /// The address may not be called.
+        RefusedAddress = "tool_refused_address",
+        /// It answered with a redirect, which is not followed.
+        Redirect = "tool_redirect",
+        /// The answer, or the query of a GET, is too long.
+        TooLong = "tool_too_long",
+        /// The answer cannot be read.
+        Malformed = "tool_malformed",
+        /// It answered 4xx without words.
+        Status4xx = "tool_status_4xx",
+        /// It answered 5xx without words.
+        Status5xx = "tool_status_5xx",
+        /// This service could not look the app up.
+        Internal = "tool_internal",
+    }
 }
 
 impl ToolFailure {
-    /// Every failure.
-    pub const ALL: [Self; 9] = [
-        Self::Timeout,
-        Self::Unreachable,
-        Self::RefusedAddress,
-        Self::Redirect,
-        Self::TooLong,
-        Self::Malformed,
-        Self::Status4xx,
-        Self::Status5xx,
-        Self::Internal,
-    ];
-
-    /// The code: for logs, metrics and the assistant.
-    pub const fn code(self) -> &'static str {
-        match self {
-            Self::Timeout => "tool_timeout",
-            Self::Unreachable => "tool_unreachable",
-            Self::RefusedAddress => "tool_refused_address",
-            Self::Redirect => "tool_redirect",
-            Self::TooLong => "tool_too_long",
-            Self::Malformed => "tool_malformed",
-            Self::Status4xx => "tool_status_4xx",
-            Self::Status5xx => "tool_status_5xx",
-            Self::Internal => "tool_internal",
-        }
-    }
-
     /// A sentence for the user.
     pub const fn sentence(self) -> &'static str {
         match self {

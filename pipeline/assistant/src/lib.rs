@@ -16,7 +16,7 @@ mod turn;
 
 pub use arguments::check_arguments;
 pub use gate::names_app;
-pub use offer::{MOST_OFFERED, Offer, Offered, Origin};
+pub use offer::{Offered, Origin};
 pub use ports::{
     AppTools, Call, Context, Converse, Event, Exchange, Hold, Journal, Listener, NoApps, Output, Past, Round,
     Speaker, Step, ToolFailure, ToolState, Toolbox,

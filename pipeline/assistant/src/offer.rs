@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::tools::{AppTool, DataTool};
 
 /// The most tools that are offered at once: providers refuse more, and models choose badly among many.
-pub const MOST_OFFERED: usize = 64;
+const MOST_OFFERED: usize = 64;
 /// The longest name that providers take.
 const LONGEST_NAME: usize = 64;
 
@@ -37,7 +37,7 @@ impl Offered {
     /// Its own name.
     pub fn own_name(&self) -> &str {
         match &self.origin {
-            Origin::Data(tool) => tool.name(),
+            Origin::Data(tool) => tool.as_str(),
             Origin::App(tool) => &tool.name,
         }
     }
@@ -67,34 +67,32 @@ impl Offered {
     }
 }
 
-/// Chooses what is offered.
-#[derive(Clone, Copy, Debug)]
-pub struct Offer;
-
-impl Offer {
-    /// The data tools first, then as many of the apps' as there is limit for: those nearest to `question`, where there are
-    /// more.
-    pub fn of(data: impl IntoIterator<Item = DataTool>, apps: Vec<AppTool>, question: &str) -> Vec<Offered> {
-        let mut offered: Vec<Offered> = data
-            .into_iter()
-            .map(|tool| Offered {
-                name: tool.name().to_owned(),
-                description: tool.description().to_owned(),
-                parameters: tool.parameters(),
-                origin: Origin::Data(tool),
-            })
-            .collect();
-        let limit = MOST_OFFERED.saturating_sub(offered.len());
-        let mut taken: HashMap<String, usize> =
-            DataTool::ALL.iter().map(|tool| (tool.name().to_owned(), 1)).collect();
-        offered.extend(nearest(apps, question, limit).into_iter().map(|tool| Offered {
-            name: unique(&tool.name, &mut taken),
-            description: format!("{} (app {})", tool.description, tool.app_name),
-            parameters: tool.parameters.clone(),
-            origin: Origin::App(tool),
-        }));
-        offered
-    }
+/// The data tools first, then as many of the apps' as there is limit for: those nearest to `question`, where there are
+/// more.
+pub(crate) fn offer(
+    data: impl IntoIterator<Item = DataTool>,
+    apps: Vec<AppTool>,
+    question: &str,
+) -> Vec<Offered> {
+    let mut offered: Vec<Offered> = data
+        .into_iter()
+        .map(|tool| Offered {
+            name: tool.as_str().to_owned(),
+            description: tool.description().to_owned(),
+            parameters: tool.parameters(),
+            origin: Origin::Data(tool),
+        })
+        .collect();
+    let limit = MOST_OFFERED.saturating_sub(offered.len());
+    let mut taken: HashMap<String, usize> =
+        DataTool::ALL.iter().map(|tool| (tool.as_str().to_owned(), 1)).collect();
+    offered.extend(nearest(apps, question, limit).into_iter().map(|tool| Offered {
+        name: unique(&tool.name, &mut taken),
+        description: format!("{} (app {})", tool.description, tool.app_name),
+        parameters: tool.parameters.clone(),
+        origin: Origin::App(tool),
+    }));
+    offered
 }
 
 /// The tools that share most words with the question, in their own order.
@@ -169,11 +167,11 @@ mod tests {
             tool("c", "send", ""),
             tool("d", "send", ""),
         ];
-        let offered = Offer::of([DataTool::Search], apps, "");
+        let offered = offer([DataTool::Search], apps, "");
         let names: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
         assert_eq!(names, ["search", "search_2", "send", "send_2", "send_3"]);
         let long = "n".repeat(64);
-        let offered = Offer::of([], vec![tool("a", &long, ""), tool("b", &long, "")], "");
+        let offered = offer([], vec![tool("a", &long, ""), tool("b", &long, "")], "");
         assert_eq!(offered[1].name, format!("{}_2", "n".repeat(62)));
     }
 
@@ -181,7 +179,7 @@ mod tests {
     fn offered_tools_are_the_most_relevant_to_the_question() {
         let mut apps: Vec<AppTool> = (0..100).map(|n| tool("x", &format!("t{n}"), "does nothing")).collect();
         apps.push(tool("weather", "forecast", "The weather of a city"));
-        let offered = Offer::of(DataTool::ALL, apps, "What will the weather be?");
+        let offered = offer(DataTool::ALL.iter().copied(), apps, "What will the weather be?");
         assert_eq!(offered.len(), MOST_OFFERED);
         assert!(offered.iter().any(|tool| tool.name == "forecast"));
     }

@@ -203,25 +203,15 @@ pub trait Journal: Send + Sync {
     fn finish<'a>(&'a self, reply: &'a Reply) -> BoxFuture<'a, bool>;
 }
 
-/// How far a tool has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ToolState {
-    /// It was called.
-    Started,
-    /// It did what was asked.
-    Done,
-    /// It did not.
-    Failed,
-}
-
-impl ToolState {
-    /// The name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Started => "started",
-            Self::Done => "done",
-            Self::Failed => "failed",
-        }
+records::named! {
+    /// How far a tool has come.
+    ToolState {
+        /// It was called.
+        Started = "started",
+        /// It did what was asked.
+        Done = "done",
+        /// It did not.
+        Failed = "failed",
     }
 }
 

@@ -2,78 +2,47 @@
 
 use records::Timestamp;
 
-/// How a turn ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReplyStatus {
-    /// It is being worked on.
-    Running,
-    /// It was answered.
-    Completed,
-    /// It broke; the trouble says why.
-    Failed,
-    /// The process stopped in the middle of it.
-    Stopped,
-}
-
-impl ReplyStatus {
-    /// The name on the wire and in the table.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Stopped => "stopped",
-        }
-    }
-
-    /// The status of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Running, Self::Completed, Self::Failed, Self::Stopped].into_iter().find(|s| s.as_str() == name)
+records::named! {
+    /// How a turn ended.
+    ReplyStatus {
+        /// It is being worked on.
+        Running = "running",
+        /// It was answered.
+        Completed = "completed",
+        /// It broke; the trouble says why.
+        Failed = "failed",
+        /// The process stopped in the middle of it.
+        Stopped = "stopped",
     }
 }
 
-/// Why a turn failed: a closed list, in which no provider's words are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
-    /// The model server did not answer in time.
-    ModelTimeout,
-    /// The model server cannot be reached, or says so itself.
-    ModelUnavailable,
-    /// The model server asks for patience.
-    ModelRateLimited,
-    /// The model server refuses the request.
-    ModelRejected,
-    /// What the model wrote cannot be read.
-    ModelMalformed,
-    /// The model server refuses the user's own key.
-    KeyRejected,
-    /// The turn took longer than it may.
-    TurnTimeout,
-    /// The engine called tools again and again and gave no answer.
-    TooManyRounds,
-    /// The process ended in the middle of the turn.
-    Interrupted,
-    /// A fault of the service's own.
-    Internal,
+records::named! {
+    /// Why a turn failed: a closed list, in which no provider's words are.
+    Trouble {
+        /// The model server did not answer in time.
+        ModelTimeout = "model_timeout",
+        /// The model server cannot be reached, or says so itself.
+        ModelUnavailable = "model_unavailable",
+        /// The model server asks for patience.
+        ModelRateLimited = "model_rate_limited",
+        /// The model server refuses the request.
+        ModelRejected = "model_rejected",
+        /// What the model wrote cannot be read.
+        ModelMalformed = "model_malformed",
+        /// The model server refuses the user's own key.
+        KeyRejected = "byok_key_rejected",
+        /// The turn took longer than it may.
+        TurnTimeout = "turn_timeout",
+        /// The engine called tools again and again and gave no answer.
+        TooManyRounds = "too_many_rounds",
+        /// The process ended in the middle of the turn.
+        Interrupted = "interrupted",
+        /// A fault of the service's own.
+        Internal = "internal",
+    }
 }
 
 impl Trouble {
-    /// The code on the wire.
-    pub const fn code(self) -> &'static str {
-        match self {
-            Self::ModelTimeout => "model_timeout",
-            Self::ModelUnavailable => "model_unavailable",
-            Self::ModelRateLimited => "model_rate_limited",
-            Self::ModelRejected => "model_rejected",
-            Self::ModelMalformed => "model_malformed",
-            Self::KeyRejected => "byok_key_rejected",
-            Self::TurnTimeout => "turn_timeout",
-            Self::TooManyRounds => "too_many_rounds",
-            Self::Interrupted => "interrupted",
-            Self::Internal => "internal",
-        }
-    }
-
     /// A sentence for the person.
     pub const fn detail(self) -> &'static str {
         match self {
@@ -89,55 +58,19 @@ impl Trouble {
             Self::Internal => "Something went wrong.",
         }
     }
-
-    /// The trouble of that code.
-    pub fn from_code(code: &str) -> Option<Self> {
-        [
-            Self::ModelTimeout,
-            Self::ModelUnavailable,
-            Self::ModelRateLimited,
-            Self::ModelRejected,
-            Self::ModelMalformed,
-            Self::KeyRejected,
-            Self::TurnTimeout,
-            Self::TooManyRounds,
-            Self::Interrupted,
-            Self::Internal,
-        ]
-        .into_iter()
-        .find(|trouble| trouble.code() == code)
-    }
 }
 
-/// What kind of thing a source is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SourceKind {
-    /// A conversation.
-    Conversation,
-    /// An action item.
-    ActionItem,
-    /// A memory.
-    Memory,
-    /// A goal.
-    Goal,
-}
-
-impl SourceKind {
-    /// The name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Conversation => "conversation",
-            Self::ActionItem => "action_item",
-            Self::Memory => "memory",
-            Self::Goal => "goal",
-        }
-    }
-
-    /// The kind of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Conversation, Self::ActionItem, Self::Memory, Self::Goal]
-            .into_iter()
-            .find(|k| k.as_str() == name)
+records::named! {
+    /// What kind of thing a source is.
+    SourceKind {
+        /// A conversation.
+        Conversation = "conversation",
+        /// An action item.
+        ActionItem = "action_item",
+        /// A memory.
+        Memory = "memory",
+        /// A goal.
+        Goal = "goal",
     }
 }
 

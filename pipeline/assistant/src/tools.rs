@@ -2,70 +2,36 @@
 
 use serde_json::{Value, json};
 
-/// A tool over a user's data. No tool deletes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum DataTool {
-    /// Full text over conversations, memories and action items.
-    Search,
-    /// One thing, whole.
-    Fetch,
-    /// Conversations by time.
-    ListConversations,
-    /// Action items by state and due date.
-    ListActionItems,
-    /// A new action item.
-    CreateActionItem,
-    /// Changes an action item.
-    UpdateActionItem,
-    /// Memories, optionally about something.
-    ListMemories,
-    /// A new memory.
-    CreateMemory,
-    /// Goals.
-    ListGoals,
-    /// Sets where a goal stands.
-    SetGoalProgress,
+records::named! {
+    /// A tool over a user's data. No tool deletes.
+    DataTool {
+        /// Full text over conversations, memories and action items.
+        Search = "search",
+        /// One thing, whole.
+        Fetch = "fetch",
+        /// Conversations by time.
+        ListConversations = "list_conversations",
+        /// Action items by state and due date.
+        ListActionItems = "list_action_items",
+        /// A new action item.
+        CreateActionItem = "create_action_item",
+        /// Changes an action item.
+        UpdateActionItem = "update_action_item",
+        /// Memories, optionally about something.
+        ListMemories = "list_memories",
+        /// A new memory.
+        CreateMemory = "create_memory",
+        /// Goals.
+        ListGoals = "list_goals",
+        /// Sets where a goal stands.
+        SetGoalProgress = "set_goal_progress",
+    }
 }
 
 /// What the document of a parameter says of every moment.
 const MOMENT: &str = "RFC 3339 with a zone, such as 2026-11-20T09:00:00Z";
 
 impl DataTool {
-    /// Every tool, in the order in which they are listed.
-    pub const ALL: [Self; 10] = [
-        Self::Search,
-        Self::Fetch,
-        Self::ListConversations,
-        Self::ListActionItems,
-        Self::CreateActionItem,
-        Self::UpdateActionItem,
-        Self::ListMemories,
-        Self::CreateMemory,
-        Self::ListGoals,
-        Self::SetGoalProgress,
-    ];
-
-    /// The tool of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|tool| tool.name() == name)
-    }
-
-    /// Its name for models and MCP clients.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Search => "search",
-            Self::Fetch => "fetch",
-            Self::ListConversations => "list_conversations",
-            Self::ListActionItems => "list_action_items",
-            Self::CreateActionItem => "create_action_item",
-            Self::UpdateActionItem => "update_action_item",
-            Self::ListMemories => "list_memories",
-            Self::CreateMemory => "create_memory",
-            Self::ListGoals => "list_goals",
-            Self::SetGoalProgress => "set_goal_progress",
-        }
-    }
-
     /// The scope that a key must hold. `search` and `fetch` need `conversations:read` and show action items and memories
     /// only to keys that may read these.
     pub const fn scope(self) -> &'static str {
@@ -273,8 +239,8 @@ mod tests {
 
     #[test]
     fn assistant_tools_are_found_by_name_and_require_known_properties() {
-        for tool in DataTool::ALL {
-            assert_eq!(DataTool::from_name(tool.name()), Some(tool));
+        for &tool in DataTool::ALL {
+            assert_eq!(DataTool::from_name(tool.as_str()), Some(tool));
             let schema = tool.parameters();
             for name in schema["required"].as_array().into_iter().flatten() {
                 assert!(

@@ -6,7 +6,7 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use futures::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::{
     sync::Notify,
@@ -16,7 +16,7 @@ use tokio::{
 use crate::{
     arguments::check_arguments,
     gate,
-    offer::{Offer, Offered, Origin},
+    offer::{Offered, Origin, offer},
     ports::{
         AppTools, Call, Context, Converse, Event, Exchange, Hold, Journal, Listener, Past, Round, Step,
         ToolState, Toolbox,
@@ -134,7 +134,7 @@ impl Turn {
     }
 
     fn so_far(&self, progress: &Mutex<Progress>) -> Reply {
-        let progress = lock(progress);
+        let progress = progress.lock();
         Reply {
             status: ReplyStatus::Running,
             trouble: None,
@@ -146,8 +146,8 @@ impl Turn {
     }
 
     async fn converse(&self, progress: &Mutex<Progress>, round_done: &Notify) -> Result<(), Trouble> {
-        let data = DataTool::ALL.into_iter().filter(|tool| self.ports.toolbox.may(*tool));
-        let tools = Offer::of(data, self.ports.apps.list().await, &self.question);
+        let data = DataTool::ALL.iter().copied().filter(|tool| self.ports.toolbox.may(*tool));
+        let tools = offer(data, self.ports.apps.list().await, &self.question);
         let mut rounds: Vec<Vec<Exchange>> = Vec::new();
         let mut calls_left = self.limits.calls;
         let say = |words: &str| self.say(progress, words);
@@ -162,7 +162,7 @@ impl Turn {
             };
             match self.ports.engine.next(round, &say).await? {
                 Step::Answer { quotes, .. } => {
-                    lock(progress).keep_sources(quotes.as_deref(), self.limits.sources);
+                    progress.lock().keep_sources(quotes.as_deref(), self.limits.sources);
                     return Ok(());
                 }
                 Step::Calls { .. } if round.is_last => return Err(Trouble::TooManyRounds),
@@ -190,7 +190,7 @@ impl Turn {
         if words.is_empty() {
             return;
         }
-        lock(progress).text.push_str(words);
+        progress.lock().text.push_str(words);
         self.ports.listener.hear(Event::Text(words.to_owned()));
     }
 
@@ -238,7 +238,7 @@ impl Turn {
             return refused(&problem);
         }
         if let Origin::App(app) = &tool.origin
-            && !gate::lets(app, &lock(progress).heard, &self.question)
+            && !gate::lets(app, &progress.lock().heard, &self.question)
         {
             return refused(
                 "Refused: another app has answered in this turn, and the person did not name this app.",
@@ -267,7 +267,7 @@ impl Turn {
             Origin::App(app) => (self.call_app(app, &call.arguments, progress).await, true),
         };
         let ok = result.is_ok();
-        lock(progress).tools.push(ToolUse {
+        progress.lock().tools.push(ToolUse {
             name: tool.own_name().to_owned(),
             app_id: tool.app_id().map(str::to_owned),
             ok,
@@ -284,7 +284,7 @@ impl Turn {
         progress: &Mutex<Progress>,
     ) -> Result<Value, String> {
         let output = self.ports.toolbox.call(tool, arguments).await.map_err(|failure| failure.0)?;
-        lock(progress).sources.extend(output.sources);
+        progress.lock().sources.extend(output.sources);
         Ok(output.value)
     }
 
@@ -294,7 +294,7 @@ impl Turn {
         arguments: &Value,
         progress: &Mutex<Progress>,
     ) -> Result<Value, String> {
-        lock(progress).heard.insert(app.app_id.clone());
+        progress.lock().heard.insert(app.app_id.clone());
         let bounded = |text: String| text.chars().take(self.limits.result).collect::<String>();
         let answer = self.ports.apps.call(app, arguments).await;
         answer.map(|text| Value::String(bounded(text))).map_err(|failure| bounded(failure.0))
@@ -311,11 +311,6 @@ impl Progress {
         });
         self.sources.truncate(most);
     }
-}
-
-/// Nothing is awaited while this is held.
-fn lock(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
-    progress.lock()
 }
 
 #[cfg(test)]

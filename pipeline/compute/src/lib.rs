@@ -18,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;
 
 use self::queue::Queue;
@@ -160,7 +160,7 @@ impl Pool {
 
     /// How many pieces of work wait for a thread.
     pub fn waiting(&self) -> usize {
-        self.short.0.state().queue.len() + self.long.0.state().queue.len()
+        self.short.0.state.lock().queue.len() + self.long.0.state.lock().queue.len()
     }
 }
 
@@ -168,14 +168,14 @@ impl Owner {
     fn start(threads: usize, nice: i32) -> std::io::Result<Arc<Self>> {
         let shared = Shared { state: Mutex::default(), work_or_end: Condvar::new(), size: threads, nice };
         let owner = Self(Arc::new(shared));
-        (0..threads).try_for_each(|_| start_thread(&owner.0, &mut owner.0.state()))?;
+        (0..threads).try_for_each(|_| start_thread(&owner.0, &mut owner.0.state.lock()))?;
         Ok(Arc::new(owner))
     }
 }
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        self.0.state().has_ended = true;
+        self.0.state.lock().has_ended = true;
         self.0.work_or_end.notify_all();
     }
 }
@@ -183,13 +183,13 @@ impl Drop for Owner {
 impl Shared {
     fn push(&self, work: Work) {
         let user = USER.try_with(Arc::clone).unwrap_or_else(|_| Arc::from(""));
-        self.state().queue.push(user, work);
+        self.state.lock().queue.push(user, work);
         self.work_or_end.notify_one();
     }
 
     /// The next piece of work; `None` once the pool has ended.
     fn next(&self) -> Option<Work> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         loop {
             // A thread that was replaced ends after its work, or another one does.
             if state.has_ended || state.threads - state.over_budget > self.size {
@@ -205,15 +205,11 @@ impl Shared {
 
     /// The work has been done; it may have been given up before.
     fn end(&self, running: &Running) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         running.is_done.store(true, Ordering::Release);
         if running.is_given_up.load(Ordering::Acquire) {
             state.over_budget -= 1;
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
     }
 }
 
@@ -234,7 +230,7 @@ fn start_thread(shared: &Arc<Shared>, state: &mut State) -> std::io::Result<()> 
 
 /// Gives up work that is over budget or whose caller has left, unless it was done just now, and starts a thread in the place of its own.
 fn give_up(shared: &Arc<Shared>, running: &Running) -> bool {
-    let mut state = shared.state();
+    let mut state = shared.state.lock();
     let is_running = running.has_begun.load(Ordering::Acquire) && !running.is_done.load(Ordering::Acquire);
     if !is_running || running.is_given_up.swap(true, Ordering::AcqRel) {
         return false;

@@ -74,7 +74,7 @@ async fn compute_cancels_work_over_its_budget() {
         assert_eq!(pool.run(ENOUGH, 1, || 1).await, Ok(1), "by the thread that replaced it");
     }
     let threads = || {
-        let state = pool.short.0.state();
+        let state = pool.short.0.state.lock();
         (state.threads, state.over_budget)
     };
     assert_eq!(threads(), (4, 3));

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::Utterance;
+
 /// A speaker may be named for so many segments in one frame.
 const MOST_ASSIGNED: usize = 500;
 /// The numbers of speakers that can be named.
@@ -17,12 +19,10 @@ const LATEST_SECOND: f64 = 1e10;
 pub enum ClientFrame {
     /// `suggested_transcript`: the client recognizes speech itself.
     SuggestedTranscript {
-        /// Checked: with words, and with times that can be times.
-        segments: Vec<ClientSegment>,
+        /// Checked: with words, and with times on the client's clock that can be times. The id of one that has none of its own is empty.
+        segments: Vec<Utterance>,
         /// How many segments of the frame had neither.
         unusable: usize,
-        /// Who recognized them.
-        stt_provider: Option<String>,
     },
     /// `speaker_assigned`: who a speaker is.
     SpeakerAssigned {
@@ -53,25 +53,6 @@ pub enum ClientFrame {
     },
     /// Of a type that is not known here.
     Unknown,
-}
-
-/// A segment of a client's own recognizer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ClientSegment {
-    /// The client's own id of it.
-    pub id: Option<String>,
-    /// What was said.
-    pub text: String,
-    /// The speaker's label.
-    pub speaker: String,
-    /// Said by the user of the session.
-    pub is_user: bool,
-    /// One of the user's people.
-    pub person_id: Option<String>,
-    /// Seconds on the client's clock.
-    pub start: f64,
-    /// Seconds on the client's clock; never before `start`.
-    pub end: f64,
 }
 
 /// A text frame that is no JSON object, or that lacks what its type needs.
@@ -128,12 +109,9 @@ impl ClientFrame {
             "suggested_transcript" => {
                 let Suggested { segments, stt_provider } = read(text)?;
                 let sent = segments.len();
-                let segments: Vec<_> = segments.iter().filter_map(usable).collect();
-                Self::SuggestedTranscript {
-                    unusable: sent - segments.len(),
-                    segments,
-                    stt_provider: stt_provider.as_str().filter(|name| is_label(name)).map(str::to_owned),
-                }
+                let provider = stt_provider.as_str().filter(|name| is_label(name)).unwrap_or("client");
+                let segments: Vec<_> = segments.iter().filter_map(|said| usable(said, provider)).collect();
+                Self::SuggestedTranscript { unusable: sent - segments.len(), segments }
             }
             "speaker_assigned" => {
                 let Assigned { speaker_id, person_id, segment_ids } = read(text)?;
@@ -165,7 +143,7 @@ fn read<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T, Malformed> {
 
 /// A segment with words and with times that can be times; `None` for any other. Words are not lost for their labels: a long
 /// speaker's is cut, and one that cannot be one, or is null, counts as none.
-fn usable(said: &Value) -> Option<ClientSegment> {
+fn usable(said: &Value, provider: &str) -> Option<Utterance> {
     // PostgreSQL's text holds no zero byte.
     let text = said.get("text")?.as_str()?.replace('\0', "");
     let text = text.trim();
@@ -177,14 +155,17 @@ fn usable(said: &Value) -> Option<ClientSegment> {
     let number = said.get("speaker_id").and_then(Value::as_i64).unwrap_or_default();
     let times = [start, end].iter().all(|second| (0.0..=LATEST_SECOND).contains(second));
     let is_usable = times && end >= start && !text.is_empty();
-    is_usable.then(|| ClientSegment {
-        id: id("id"),
+    let own = id("id");
+    is_usable.then(|| Utterance {
+        own_id: own.is_some(),
+        id: own.unwrap_or_default(),
         text: text.to_owned(),
         speaker: speaker.unwrap_or_else(|| format!("SPEAKER_{number:02}")),
         is_user: said.get("is_user").and_then(Value::as_bool).unwrap_or(false),
         person_id: id("person_id"),
         start,
         end,
+        provider: Some(provider.to_owned()),
     })
 }
 
@@ -193,37 +174,36 @@ fn is_label(text: &str) -> bool {
 }
 
 /// A frame that the service sends.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ServerFrame {
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs, reason = "where a name says it all")]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ServerFrame<'f> {
     /// Text `ping`.
+    #[serde(skip)]
     Ping,
     /// A JSON array of segments; one that grew comes again under its id.
-    Segments(Vec<Shown>),
-    /// `interim_transcript`: words that may still change, which replace the ones before.
-    Interim(Vec<Interim>),
-    /// `speech_gap`: so many seconds of speech were given up, and why.
-    Gap(f64, &'static str),
-    /// `service_status`.
-    Status(StatusFrame),
-    /// `conversation_session`: the conversation that the session fills from now on.
-    Conversation(String),
-    /// `memory_processing_started`, with the conversation as the developer interface shows it.
-    ProcessingStarted(Value),
-    /// `memory_created`, with the conversation as the developer interface shows it.
-    Created(Value),
-    /// `last_memory`: the user's newest completed conversation.
-    LastMemory(String),
-    /// `auth_response` of a browser's session that was let in.
-    Authenticated,
-    /// `photo_processing`: all parts of a picture came.
-    PhotoProcessing(String),
-    /// `photo_described`, before the `memory_created` of its conversation.
-    PhotoDescribed {
-        /// The picture's id, as the client sent it.
-        id: String,
-        /// What is on it.
-        description: String,
-    },
+    #[serde(skip)]
+    Segments(&'f [Shown]),
+    /// Words that may still change, which replace the ones before.
+    InterimTranscript { segments: &'f [Interim] },
+    /// So many seconds of speech were given up, and why.
+    SpeechGap { seconds: f64, reason: &'static str },
+    /// What the service is about.
+    ServiceStatus(&'f StatusFrame),
+    /// The conversation that the session fills from now on.
+    ConversationSession { conversation_id: &'f str, status: &'static str },
+    /// With the conversation as the developer interface shows it.
+    MemoryProcessingStarted { memory: &'f Value },
+    /// With the conversation as the developer interface shows it.
+    MemoryCreated { memory: &'f Value, messages: [(); 0] },
+    /// The user's newest completed conversation.
+    LastMemory { memory_id: &'f str },
+    /// Of a browser's session that was let in.
+    AuthResponse { success: bool },
+    /// All parts of a picture came.
+    PhotoProcessing { photo_id: &'f str },
+    /// The picture's id, as the client sent it, and what is on it; before the `memory_created` of its conversation.
+    PhotoDescribed { photo_id: &'f str, description: &'f str },
 }
 
 /// A segment in a frame.
@@ -314,69 +294,44 @@ impl StatusFrame {
     }
 }
 
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Event<'f> {
-    InterimTranscript { segments: &'f [Interim] },
-    SpeechGap { seconds: f64, reason: &'static str },
-    ServiceStatus(&'f StatusFrame),
-    ConversationSession { conversation_id: &'f str, status: &'static str },
-    MemoryProcessingStarted { memory: &'f Value },
-    MemoryCreated { memory: &'f Value, messages: [(); 0] },
-    LastMemory { memory_id: &'f str },
-    AuthResponse { success: bool },
-    PhotoProcessing { photo_id: &'f str },
-    PhotoDescribed { photo_id: &'f str, description: &'f str },
-}
-
-impl ServerFrame {
+impl ServerFrame<'_> {
     /// The text of the frame.
     pub fn text(&self) -> String {
-        let event = match self {
+        let text = match self {
             Self::Ping => return "ping".to_owned(),
-            Self::Segments(segments) => return serde_json::to_string(segments).unwrap_or_default(),
-            Self::Interim(segments) => Event::InterimTranscript { segments },
-            Self::Gap(seconds, reason) => Event::SpeechGap { seconds: *seconds, reason: *reason },
-            Self::Status(status) => Event::ServiceStatus(status),
-            Self::Conversation(id) => {
-                Event::ConversationSession { conversation_id: id, status: "in_progress" }
-            }
-            Self::ProcessingStarted(memory) => Event::MemoryProcessingStarted { memory },
-            Self::Created(memory) => Event::MemoryCreated { memory, messages: [] },
-            Self::LastMemory(id) => Event::LastMemory { memory_id: id },
-            Self::Authenticated => Event::AuthResponse { success: true },
-            Self::PhotoProcessing(id) => Event::PhotoProcessing { photo_id: id },
-            Self::PhotoDescribed { id, description } => Event::PhotoDescribed { photo_id: id, description },
+            Self::Segments(segments) => serde_json::to_string(segments),
+            event => serde_json::to_string(event),
         };
-        serde_json::to_string(&event).unwrap_or_default()
+        text.unwrap_or_default()
     }
 }
 
-/// Why the service closes a socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CloseCode {
-    /// 1000: the client closed it.
-    ByClient,
-    /// 1001: no frame for 90 s.
-    Idle,
-    /// 1001: another socket took the conversation over.
-    Superseded,
-    /// 1003: audio that cannot be decoded.
-    Undecodable,
-    /// 1008: the key, the user or the language.
-    Refused,
-    /// 1008: the user's budget is used up (`listen users set --limits`).
-    OverBudget,
-    /// 1009: a frame over the limit.
-    TooBig,
-    /// 1011: the speech engine failed for good, or the service broke.
-    Failed,
-    /// 1012: the process is being replaced.
-    Restarting,
-    /// 1013: too many sessions.
-    Busy,
-    /// 4003: the user's own key was refused, or is missing.
-    OwnKey,
+names::named! {
+    /// Why the service closes a socket: the reason in the close frame, and the label of the metric.
+    CloseCode {
+        /// 1000: the client closed it.
+        ByClient = "client",
+        /// 1001: no frame for 90 s.
+        Idle = "idle",
+        /// 1001: another socket took the conversation over.
+        Superseded = "superseded",
+        /// 1003: audio that cannot be decoded.
+        Undecodable = "undecodable_audio",
+        /// 1008: the key, the user or the language.
+        Refused = "refused",
+        /// 1008: the user's budget is used up (`listen users set --limits`).
+        OverBudget = "over_budget",
+        /// 1009: a frame over the limit.
+        TooBig = "frame_too_big",
+        /// 1011: the speech engine failed for good, or the service broke.
+        Failed = "failed",
+        /// 1012: the process is being replaced.
+        Restarting = "restarting",
+        /// 1013: too many sessions.
+        Busy = "busy",
+        /// 4003: the user's own key was refused, or is missing.
+        OwnKey = "own_key",
+    }
 }
 
 impl CloseCode {
@@ -394,36 +349,4 @@ impl CloseCode {
             Self::OwnKey => 4003,
         }
     }
-
-    /// The reason in the close frame, and the label of the metric.
-    pub const fn reason(self) -> &'static str {
-        match self {
-            Self::ByClient => "client",
-            Self::Idle => "idle",
-            Self::Superseded => "superseded",
-            Self::Undecodable => "undecodable_audio",
-            Self::Refused => "refused",
-            Self::OverBudget => "over_budget",
-            Self::TooBig => "frame_too_big",
-            Self::Failed => "failed",
-            Self::Restarting => "restarting",
-            Self::Busy => "busy",
-            Self::OwnKey => "own_key",
-        }
-    }
-
-    /// Every reason, for counters that begin at zero.
-    pub const ALL: [Self; 11] = [
-        Self::ByClient,
-        Self::Idle,
-        Self::Superseded,
-        Self::Undecodable,
-        Self::Refused,
-        Self::OverBudget,
-        Self::TooBig,
-        Self::Failed,
-        Self::Restarting,
-        Self::Busy,
-        Self::OwnKey,
-    ];
 }

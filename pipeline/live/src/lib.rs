@@ -12,7 +12,7 @@ mod shown;
 
 pub use clock::StreamClock;
 pub use frames::{
-    ClientFrame, ClientSegment, CloseCode, Interim, Malformed, ServerFrame, ServiceStatus, Shown, StatusFrame,
+    ClientFrame, CloseCode, Interim, Malformed, ServerFrame, ServiceStatus, Shown, StatusFrame,
 };
 pub use merge::{Utterance, merge};
 pub use pace::Pace;

@@ -27,7 +27,7 @@ fn speaker_assigned_frame_validates_ids_and_speaker_number() {
 }
 
 /// What a client says in these words is a conversation; how it labels them is not.
-fn said(segments: &serde_json::Value) -> (Vec<live::ClientSegment>, usize) {
+fn said(segments: &serde_json::Value) -> (Vec<live::Utterance>, usize) {
     let frame = json!({ "type": "suggested_transcript", "segments": segments });
     let parsed = ClientFrame::parse(&frame.to_string());
     assert!(matches!(parsed, Ok(ClientFrame::SuggestedTranscript { .. })), "{parsed:?}");
@@ -44,8 +44,8 @@ fn words_are_kept_whatever_their_labels_are() {
         let segment = json!([{ "text": "I will call.", "start": 0, "end": 1, "speaker": speaker, "speaker_id": 7,
             "id": long, "person_id": "" }]);
         let (segments, unusable) = said(&segment);
-        let labels = (&*segments[0].speaker, &segments[0].id, &segments[0].person_id);
-        assert_eq!((labels, unusable), ((kept, &None, &None), 0));
+        let labels = (&*segments[0].speaker, segments[0].own_id, &segments[0].person_id);
+        assert_eq!((labels, unusable), ((kept, false, &None), 0));
     }
     // Clients write null for what they do not know, and some write numbers.
     let odd = json!([{ "text": "I will call.", "start": 0, "end": 1, "is_user": null, "speaker": 7, "speaker_id": "one",
@@ -53,7 +53,10 @@ fn words_are_kept_whatever_their_labels_are() {
     let (segments, unusable) = said(&odd);
     assert_eq!((&*segments[0].speaker, segments[0].is_user, unusable), ("SPEAKER_00", false, 0));
     let unlabelled = said(&json!([{ "text": "I will call.", "start": 0, "end": 1, "id": "a" }])).0;
-    assert_eq!((&*unlabelled[0].speaker, unlabelled[0].id.as_deref()), ("SPEAKER_00", Some("a")));
+    assert_eq!(
+        (&*unlabelled[0].speaker, &*unlabelled[0].id, unlabelled[0].own_id),
+        ("SPEAKER_00", "a", true)
+    );
 }
 
 #[test]

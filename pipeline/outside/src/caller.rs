@@ -14,26 +14,11 @@ use crate::lookup::{Lookup, SystemLookup};
 /// The longest header that is kept.
 const MAX_HEADER: usize = 512;
 
-/// How a server is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verb {
-    /// `GET`
-    Get,
-    /// `POST`
-    Post,
-    /// `PUT`
-    Put,
-    /// `PATCH`
-    Patch,
-    /// `DELETE`
-    Delete,
-}
-
 /// One call.
 #[derive(Clone, Debug)]
 pub struct Call {
     /// How.
-    pub verb: Verb,
+    pub method: Method,
     /// Where.
     pub url: Url,
     /// Headers besides `User-Agent` and `Accept-Encoding`.
@@ -110,7 +95,7 @@ impl Caller {
 
     async fn call_in_time(&self, user: &str, call: Call, kept: &str, value: &mut Option<String>) -> Heard {
         let body = call.body.map(Into::into);
-        let Some(mut request) = request(method(call.verb), call.url, call.headers, body) else {
+        let Some(mut request) = request(call.method, call.url, call.headers, body) else {
             return Heard::Refused;
         };
         request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
@@ -132,16 +117,6 @@ impl From<Failure> for Heard {
             Failure::Timeout => Self::Timeout,
             Failure::Unreachable => Self::Unreachable,
         }
-    }
-}
-
-fn method(verb: Verb) -> Method {
-    match verb {
-        Verb::Get => Method::GET,
-        Verb::Post => Method::POST,
-        Verb::Put => Method::PUT,
-        Verb::Patch => Method::PATCH,
-        Verb::Delete => Method::DELETE,
     }
 }
 

@@ -20,13 +20,13 @@ mod signature;
 mod special;
 mod web_push;
 
-pub use caller::{Call, Caller, Heard, Verb};
+pub use caller::{Call, Caller, Heard};
 pub use clients::CannotSend;
 pub use guard::{Guard, Refused};
 pub use lookup::{Lookup, SystemLookup};
-/// The URL type of [`Guard::check_url`] and [`Sender::post`].
-pub use reqwest::Url;
+/// The types of [`Guard::check_url`] and [`Sender::post`], and of a [`Call`].
+pub use reqwest::{Method, Url};
 pub use retry_after::{MAX_RETRY_AFTER, retry_after};
 pub use sender::{Answer, Sender};
 pub use signature::{BadSecret, new_secret, sign};
-pub use web_push::{BadKeys, BadVapid, BrowserKeys, Encrypted, PushOptions, Vapid, web_push};
+pub use web_push::{BadKeys, BadVapid, BrowserKeys, Vapid, web_push};

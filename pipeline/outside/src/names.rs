@@ -8,7 +8,7 @@ use futures::{
     FutureExt,
     future::{BoxFuture, Shared},
 };
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use reqwest::Url;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -95,7 +95,7 @@ impl Names {
 
     /// A call of `url` failed, perhaps because its host has moved: its addresses are looked up again after five seconds.
     pub(crate) fn look_up_again_soon(&self, url: &Url) {
-        let mut state = self.0.state();
+        let mut state = self.0.state.lock();
         let known = url.domain().and_then(|name| state.names.get_mut(name));
         if let Some(Known::Answered { lasts, .. }) = known {
             *lasts = MISSING_FOR;
@@ -126,17 +126,13 @@ impl Names {
 type Places = (OwnedSemaphorePermit, OwnedSemaphorePermit);
 
 impl Inner {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-
     fn known(&self, name: &str) -> Option<Known> {
-        self.state().known(name, Instant::now())
+        self.state.lock().known(name, Instant::now())
     }
 
     async fn places(&self, user: &str) -> Result<Places, io::ErrorKind> {
         let of_user = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             state.users.retain(|_, of_user| Arc::strong_count(of_user) > 1);
             let of_user =
                 state.users.entry(user.to_owned()).or_insert_with(|| Semaphore::new(PER_USER).into());
@@ -150,7 +146,7 @@ impl Inner {
     /// What has become known since, or a look-up in these places.
     fn known_or_begun(self: &Arc<Self>, name: &str, places: Places) -> Known {
         let now = Instant::now();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if let Some(known) = state.known(name, now) {
             return known;
         }
@@ -168,7 +164,7 @@ impl Inner {
         let found = self.lookup.lookup(&name).await.map(Arc::from).map_err(|error| error.kind());
         let lasts = if found.is_ok() { FOUND_FOR } else { MISSING_FOR };
         let answered = Known::Answered { found: found.clone(), at: Instant::now(), lasts };
-        self.state().names.insert(name, answered);
+        self.state.lock().names.insert(name, answered);
         found
     }
 }

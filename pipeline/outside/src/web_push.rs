@@ -24,6 +24,9 @@ pub enum BadVapid {
     Subject,
 }
 
+/// Names and values.
+type Headers = Vec<(String, String)>;
+
 /// Not a browser's keys: an uncompressed point of P-256 and 16 bytes, both base64url.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not the keys of a push subscription")]
@@ -97,25 +100,9 @@ impl BrowserKeys {
     }
 }
 
-/// What to say of a message besides its words.
-#[derive(Clone, Copy, Debug)]
-pub struct PushOptions<'a> {
-    /// How many seconds the push service keeps it for a browser that is not there.
-    pub ttl: u32,
-    /// Replaces an older message of the same topic that still waits: at most 32 characters of base64url.
-    pub topic: &'a str,
-}
-
-/// One message, ready to be posted to its push service.
-#[derive(Clone, Debug)]
-pub struct Encrypted {
-    /// Names and values, as [`crate::Sender::post`] takes them.
-    pub headers: Vec<(String, String)>,
-    /// What only the browser can read.
-    pub body: Vec<u8>,
-}
-
-/// The headers and the body of one message. The key and the salt of its encryption are fresh, drawn from the system's
+/// The headers of one message, as [`crate::Sender::post`] takes them, and its body, which only the browser can read. The push service
+/// keeps it for `ttl` seconds for a browser that is not there; it replaces an older message of the same `topic` that still waits, which
+/// is at most 32 characters of base64url. The key and the salt of its encryption are fresh, drawn from the system's
 /// generator as the RFC demands: the same message is never the same bytes twice.
 ///
 /// # Errors
@@ -125,20 +112,19 @@ pub fn web_push(
     keys: &BrowserKeys,
     endpoint: &Url,
     message: &[u8],
-    options: PushOptions<'_>,
+    (ttl, topic): (u32, &str),
     now: DateTime<Utc>,
-) -> Result<Encrypted, BadKeys> {
+) -> Result<(Headers, Vec<u8>), BadKeys> {
     let body = encrypt(message.to_vec(), &keys.public, &keys.auth).map_err(|_| BadKeys)?;
     let headers = [
         ("authorization", vapid.authorization(endpoint, now)),
         ("content-encoding", "aes128gcm".to_owned()),
         ("content-type", "application/octet-stream".to_owned()),
-        ("ttl", options.ttl.to_string()),
-        ("topic", options.topic.to_owned()),
+        ("ttl", ttl.to_string()),
+        ("topic", topic.to_owned()),
         ("urgency", "normal".to_owned()),
     ];
-    let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    Ok(Encrypted { headers, body })
+    Ok((headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(), body))
 }
 
 /// Browsers write base64url without padding; some libraries add it.

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::routing::{any, get};
 use axum::{Router, response::IntoResponse};
 use futures::future::BoxFuture;
-use outside::{Call, Caller, Guard, Heard, Lookup, Url, Verb};
+use outside::{Call, Caller, Guard, Heard, Lookup, Url};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
@@ -32,12 +32,12 @@ fn caller() -> Caller {
     Caller::new(Guard::new(vec!["127.0.0.0/8".parse().unwrap()])).unwrap()
 }
 
-fn call(verb: Verb, url: &str) -> Call {
+fn call(method: Method, url: &str) -> Call {
     Call {
-        verb,
+        body: (method != Method::GET).then(|| b"{}".to_vec()),
+        method,
         url: Url::parse(url).unwrap(),
         headers: vec![("content-type".to_owned(), "application/json".to_owned())],
-        body: (verb != Verb::Get).then(|| b"{}".to_vec()),
         timeout: Duration::from_secs(5),
         max_bytes: 1_024,
     }
@@ -55,19 +55,13 @@ async fn caller_sends_every_method_with_identity_encoding() {
         "read"
     };
     let address = server(Router::new().route("/t", any(record))).await;
-    for (verb, name) in [
-        (Verb::Get, "GET"),
-        (Verb::Post, "POST"),
-        (Verb::Put, "PUT"),
-        (Verb::Patch, "PATCH"),
-        (Verb::Delete, "DELETE"),
-    ] {
-        let heard = caller().call("ann", call(verb, &format!("http://{address}/t?a=1"))).await;
-        assert_eq!(heard, answer(b"read"), "{name}");
+    for sent in [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
+        let heard = caller().call("ann", call(sent.clone(), &format!("http://{address}/t?a=1"))).await;
+        assert_eq!(heard, answer(b"read"), "{sent}");
         let (method, uri, headers, body) = hears.recv().await.unwrap();
-        assert_eq!((method.as_str(), uri.query()), (name, Some("a=1")));
+        assert_eq!((&method, uri.query()), (&sent, Some("a=1")));
         assert_eq!(headers[header::ACCEPT_ENCODING], "identity");
-        assert_eq!(body.is_empty(), verb == Verb::Get);
+        assert_eq!(body.is_empty(), sent == Method::GET);
         for name in ["cookie", "authorization", "traceparent", "referer"] {
             assert!(!headers.contains_key(name), "{name}");
         }
@@ -90,7 +84,7 @@ async fn caller_limits_answers_with_and_without_content_length() {
         );
     let address = server(router).await;
     let get = |path: &str| {
-        let call = call(Verb::Get, &format!("http://{address}{path}"));
+        let call = call(Method::GET, &format!("http://{address}{path}"));
         async move { caller().call("ann", call).await }
     };
     assert_eq!(get("/endless").await, Heard::TooLong);
@@ -112,7 +106,7 @@ async fn caller_does_not_follow_redirects() {
             }),
         );
     let address = server(router).await;
-    let heard = caller().call("ann", call(Verb::Post, &format!("http://{address}/from"))).await;
+    let heard = caller().call("ann", call(Method::POST, &format!("http://{address}/from"))).await;
     assert!(matches!(heard, Heard::Answer { status: 307, .. }), "{heard:?}");
     assert_eq!(hits.load(Ordering::SeqCst), 0);
 }
@@ -130,7 +124,7 @@ async fn caller_times_out() {
     let dripping = server(Router::new().route("/", get(drip))).await;
     for address in [silent.local_addr().unwrap(), dripping] {
         let call =
-            Call { timeout: Duration::from_millis(300), ..call(Verb::Get, &format!("http://{address}/")) };
+            Call { timeout: Duration::from_millis(300), ..call(Method::GET, &format!("http://{address}/")) };
         assert_eq!(caller().call("ann", call).await, Heard::Timeout);
     }
 }
@@ -150,8 +144,8 @@ async fn caller_respects_the_guard_also_when_dns_changes() {
     for url in
         ["https://127.0.0.1/", "http://example.com/", "https://[::1]/", "https://169.254.169.254/latest"]
     {
-        assert_eq!(guarded.call("ann", call(Verb::Get, url)).await, Heard::Refused, "{url}");
+        assert_eq!(guarded.call("ann", call(Method::GET, url)).await, Heard::Refused, "{url}");
     }
     let inner = Caller::with_lookup(Guard::default(), Arc::new(Rebinds(AtomicUsize::new(1)))).unwrap();
-    assert_eq!(inner.call("ann", call(Verb::Get, "https://rebinds.example/")).await, Heard::RefusedAddress);
+    assert_eq!(inner.call("ann", call(Method::GET, "https://rebinds.example/")).await, Heard::RefusedAddress);
 }

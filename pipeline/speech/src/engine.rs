@@ -222,9 +222,9 @@ pub trait Meter: Send + Sync {
         let _ = is_open;
     }
 
-    /// Words became final `latency` after the end of their `audio`.
-    fn recognized(&self, audio: Duration, latency: Duration) {
-        let _ = (audio, latency);
+    /// Words became final so long after they were said.
+    fn recognized(&self, latency: Duration) {
+        let _ = latency;
     }
 
     /// So much audio was sent to the engine and billed.

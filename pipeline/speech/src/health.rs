@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use tracing::{Instrument, field::Empty};
-use upstream::{CHECK, Fault, LastAnswers, Line, Unanswered};
+use upstream::{CHECK, Fault as _, LastAnswers, Line, Unanswered};
 
 use crate::Reason;
+use crate::fault::Fault;
 
 /// What is known of an engine's server. Calls with users' own keys do not count: they say nothing of the service's key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,12 +33,6 @@ pub struct ServerAnswer {
     pub http_status: Option<u16>,
 }
 
-/// What an exchange came to that gave no words.
-pub(crate) trait Unwell: Fault {
-    fn reason(&self) -> Reason;
-    fn http_status(&self) -> Option<u16>;
-}
-
 type Answer = (Option<Reason>, Option<u16>);
 
 /// The last answers of one server to one key. Clones share them.
@@ -47,12 +42,12 @@ pub(crate) struct Answers(LastAnswers<Answer>);
 impl Answers {
     /// Calls through the line and keeps what each try came to: the circuit may open between the tries of a call. A call
     /// that was not made, because the circuit is open, came to nothing. `purpose` is the name of its span.
-    pub(crate) async fn call<T, F: Unwell, Try: Future<Output = Result<T, F>>>(
+    pub(crate) async fn call<T, Try: Future<Output = Result<T, Fault>>>(
         &self,
         line: &Line,
         purpose: &'static str,
         attempt: impl Fn() -> Try,
-    ) -> Result<T, Unanswered<F>> {
+    ) -> Result<T, Unanswered<Fault>> {
         let span = tracing::info_span!(
             target: trace::TARGET,
             "speech",
@@ -71,15 +66,15 @@ impl Answers {
         answer
     }
 
-    async fn tried<T, F: Unwell>(&self, attempt: impl Future<Output = Result<T, F>>) -> Result<T, F> {
+    async fn tried<T>(&self, attempt: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
         let answer = attempt.await;
         self.0.called(answer_of(answer.as_ref().err()));
         answer
     }
 
     /// Keeps what a check came to, which may take 10 seconds; outside of the circuit, which counts calls alone.
-    pub(crate) async fn check<F: Unwell>(&self, attempt: impl Future<Output = Result<Option<u16>, F>>) {
-        let checked = tokio::time::timeout(CHECK, attempt).await.unwrap_or_else(|_| Err(F::silent()));
+    pub(crate) async fn check(&self, attempt: impl Future<Output = Result<Option<u16>, Fault>>) {
+        let checked = tokio::time::timeout(CHECK, attempt).await.unwrap_or_else(|_| Err(Fault::silent()));
         self.0.checked(match checked {
             Ok(without_list) => (None, without_list),
             Err(fault) => answer_of(Some(&fault)),
@@ -99,11 +94,11 @@ impl Answers {
 }
 
 /// How a call ended, in the words of `listen_speech_requests_total`.
-fn record<T, F: Unwell>(span: &tracing::Span, answer: &Result<T, Unanswered<F>>) {
+fn record<T>(span: &tracing::Span, answer: &Result<T, Unanswered<Fault>>) {
     let (outcome, http_status) = match answer {
         Ok(_) => ("answered", None),
         Err(Unanswered::CircuitOpen(_)) => ("circuit_open", None),
-        Err(Unanswered::Failed { fault, .. }) => (fault.outcome(), fault.http_status()),
+        Err(Unanswered::Failed { fault, .. }) => (fault.outcome(), fault.http_status),
     };
     span.record("outcome", outcome);
     if let Some(status) = http_status {
@@ -114,6 +109,6 @@ fn record<T, F: Unwell>(span: &tracing::Span, answer: &Result<T, Unanswered<F>>)
     }
 }
 
-fn answer_of<F: Unwell>(fault: Option<&F>) -> Answer {
-    (fault.map(F::reason), fault.and_then(F::http_status))
+fn answer_of(fault: Option<&Fault>) -> Answer {
+    (fault.map(|fault| fault.reason), fault.and_then(|fault| fault.http_status))
 }

@@ -17,6 +17,7 @@ mod client;
 mod codec;
 mod deepgram;
 mod engine;
+mod fault;
 mod health;
 mod held;
 mod listener;

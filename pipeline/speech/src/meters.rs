@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{Gap, Meter, Usage, seconds};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 /// Counts for one session.
 #[derive(Clone)]
@@ -19,25 +19,25 @@ impl Counter {
     }
 
     pub(crate) fn usage(&self) -> Usage {
-        *self.locked()
+        *self.usage.lock()
     }
 
     /// `samples` were sent and will be paid for.
     pub(crate) fn billed(&self, samples: u64) {
         let length = seconds(samples);
-        self.locked().audio_seconds += length;
+        self.usage.lock().audio_seconds += length;
         self.meter.billed(Duration::from_secs_f64(length));
     }
 
-    /// Words of `samples` became final so long after the end of them.
-    pub(crate) fn recognized(&self, samples: u64, latency: Duration) {
-        self.locked().utterances += 1;
-        self.meter.recognized(Duration::from_secs_f64(seconds(samples)), latency);
+    /// Words became final so long after the end of them.
+    pub(crate) fn recognized(&self, latency: Duration) {
+        self.usage.lock().utterances += 1;
+        self.meter.recognized(latency);
     }
 
     pub(crate) fn gap(&self, gap: &Gap) {
         let length = (gap.end - gap.start).max(0.0);
-        let mut usage = self.locked();
+        let mut usage = self.usage.lock();
         usage.gaps += 1;
         usage.gap_seconds += length;
         drop(usage);
@@ -46,10 +46,6 @@ impl Counter {
 
     pub(crate) fn hallucination(&self) {
         self.meter.hallucination();
-    }
-
-    fn locked(&self) -> MutexGuard<'_, Usage> {
-        self.usage.lock()
     }
 }
 

@@ -45,16 +45,8 @@ pub struct Material {
     /// The words and what is needed to understand them, with the pictures that an earlier revision described; fixed by the
     /// revision.
     pub talk: Talk,
-    /// The person's folders.
-    pub folders: Vec<Folder>,
-    /// The person's action items created in the 2 days before now, without this conversation's.
-    pub recent_items: Vec<RecentItem>,
-    /// The contents of the person's memories, without this conversation's.
-    pub memories: Vec<String>,
-    /// The summarization apps that the person enabled.
-    pub apps: Vec<String>,
-    /// The prompt apps that the user installed.
-    pub prompt_apps: Vec<PromptApp>,
+    /// What the stages read besides the words, as it is now.
+    pub context: Context,
     /// The pictures that no description has yet; none where the engine sees none.
     pub photos: Vec<Photo>,
 }
@@ -81,27 +73,15 @@ pub struct Context {
     /// The person's folders.
     #[serde(with = "folders_as_rules")]
     pub folders: Vec<Folder>,
-    /// What new action items are compared with.
+    /// The person's action items created in the 2 days before now, without this conversation's: new ones are compared with them.
     pub recent_items: Vec<RecentItem>,
-    /// What new memories are compared with.
+    /// The contents of the person's memories, without this conversation's: new ones are compared with them.
     pub memories: Vec<String>,
-    /// Enabled summarization apps.
+    /// The summarization apps that the person enabled.
     pub apps: Vec<String>,
     /// Installed prompt apps, with their prompts as they were: a later change of one changes no revision that was begun.
     #[serde(default)]
     pub prompt_apps: Vec<PromptApp>,
-}
-
-impl From<&Material> for Context {
-    fn from(material: &Material) -> Self {
-        Self {
-            folders: material.folders.clone(),
-            recent_items: material.recent_items.clone(),
-            memories: material.memories.clone(),
-            apps: material.apps.clone(),
-            prompt_apps: material.prompt_apps.clone(),
-        }
-    }
 }
 
 /// A folder as a checkpoint keeps it; `records` has no serialized shape of its own.

@@ -81,7 +81,8 @@ async fn stages_run_concurrently_for_the_longest_chain() {
         ]),
         ..Fake::default()
     });
-    let material = Material { apps: vec!["minutes".to_owned(), "decisions".to_owned()], ..material(WORDS) };
+    let context = Context { apps: vec!["minutes".to_owned(), "decisions".to_owned()], ..context() };
+    let material = Material { context, ..material(WORDS) };
 
     let began = tokio::time::Instant::now();
     kept(finalize_with(&fake, &Memory::default(), &material, false).await);
@@ -186,7 +187,8 @@ async fn retry_uses_the_context_of_the_first_run() {
     let fake = Arc::new(fake.fails("items", &[FailureCode::ModelTimeout]));
     let memory = Memory::default();
     let known = RecentItem { id: "a1".to_owned(), description: "paint the boat".to_owned(), due_at: None };
-    let first = Material { recent_items: vec![known], ..material(WORDS) };
+    let context = Context { recent_items: vec![known], ..context() };
+    let first = Material { context, ..material(WORDS) };
     assert!(finalize_with(&fake, &memory, &first, false).await.is_err());
 
     let later = material(WORDS);

@@ -150,7 +150,8 @@ async fn observer_can_pause_a_spawned_run_between_stages() {
     let running = tokio::spawn({
         let (fake, memory, holds) = (fake.clone(), memory.clone(), holds.clone());
         async move {
-            let material = Material { apps: vec!["minutes".to_owned()], ..material(WORDS) };
+            let context = Context { apps: vec!["minutes".to_owned()], ..context() };
+            let material = Material { context, ..material(WORDS) };
             let run = Run::new(&*memory, &*holds, &material.talk);
             finalize(&run, &Stages::new(fake.engines()), &material, false).await
         }

@@ -74,7 +74,8 @@ async fn folder_of_another_user_is_ignored() {
 
 async fn items(drafts: Vec<ItemDraft>, recent_items: Vec<RecentItem>) -> Items {
     let fake = Fake { items: drafts, ..Fake::default() };
-    kept(Ok(finalized(fake, Material { recent_items, ..material(WORDS) }).await.1)).items
+    let context = Context { recent_items, ..context() };
+    kept(Ok(finalized(fake, Material { context, ..material(WORDS) }).await.1)).items
 }
 
 fn recent(id: &str, description: &str, due_at: Option<records::Timestamp>) -> RecentItem {
@@ -136,8 +137,9 @@ async fn duplicate_action_item_is_not_created_and_gives_its_date_to_the_older() 
 
 async fn memories(drafts: &[&str], known: &[&str], words: &str) -> Vec<String> {
     let fake = Fake { memories: drafts.iter().map(|content| memory(content)).collect(), ..Fake::default() };
-    let known = known.iter().map(|content| (*content).to_owned()).collect();
-    let kept = kept(Ok(finalized(fake, Material { memories: known, ..material(words) }).await.1));
+    let memories = known.iter().map(|content| (*content).to_owned()).collect();
+    let context = Context { memories, ..context() };
+    let kept = kept(Ok(finalized(fake, Material { context, ..material(words) }).await.1));
     kept.memories.into_iter().map(|memory| memory.content).collect()
 }
 
@@ -164,7 +166,8 @@ async fn talk_under_25_characters_yields_no_memories() {
 
 async fn apps(fake: Fake, enabled: &[&str]) -> (Arc<Fake>, Vec<String>) {
     let apps = enabled.iter().map(|app| (*app).to_owned()).collect();
-    let (fake, finalized) = finalized(fake, Material { apps, ..material(WORDS) }).await;
+    let context = Context { apps, ..context() };
+    let (fake, finalized) = finalized(fake, Material { context, ..material(WORDS) }).await;
     (fake, kept(Ok(finalized)).apps.into_iter().map(|app| app.app_id).collect())
 }
 
@@ -193,7 +196,8 @@ async fn app_without_text_yields_no_result() {
 async fn prompts(fake: Fake, count: usize) -> (Arc<Fake>, Vec<String>) {
     let prompt_apps =
         (0..count).map(|n| PromptApp { id: format!("a{n}"), prompt: format!("subject {n}") }).collect();
-    let (fake, finalized) = finalized(fake, Material { prompt_apps, ..material(WORDS) }).await;
+    let context = Context { prompt_apps, ..context() };
+    let (fake, finalized) = finalized(fake, Material { context, ..material(WORDS) }).await;
     let kept = kept(Ok(finalized));
     assert_eq!(kept.structure.title, "Plans", "a prompt app never changes the title");
     (fake, kept.apps.into_iter().map(|app| format!("{}: {}", app.app_id, app.content)).collect())
@@ -224,8 +228,8 @@ async fn prompt_apps_stop_at_their_time_limit() {
     let fake = Arc::new(Fake::default());
     let stage = TriggerApps::new(fake.clone()).within(Duration::ZERO);
     let prompt_apps = vec![PromptApp { id: "a".to_owned(), prompt: "subject".to_owned() }];
-    let material = Material { apps: vec!["minutes".to_owned()], prompt_apps, ..material(WORDS) };
-    let results = stage.run((&material.talk, &fake.structure, &Context::from(&material))).await.unwrap();
+    let context = Context { apps: vec!["minutes".to_owned()], prompt_apps, ..context() };
+    let results = stage.run((&talk(WORDS), &fake.structure, &context)).await.unwrap();
     assert_eq!((results.len(), fake.called("prompt")), (1, 0));
 }
 

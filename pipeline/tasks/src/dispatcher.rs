@@ -7,7 +7,6 @@ use futures::future::join_all;
 use job::Queue;
 use ledger::Ledger;
 use outbox::HandOver;
-use parking_lot::Mutex;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
@@ -27,22 +26,15 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// No queue is left alone for longer than this, whatever it asks for.
 const LONGEST_ASKED: Duration = Duration::from_secs(600);
 
-/// Settings of the dispatcher.
-#[derive(Clone, Debug)]
-pub struct HandOverSettings {
-    /// Seeds the jitter of waits.
-    pub seed: u64,
-}
-
-/// Hands over what waits, until `stop`; what is under way then is finished first.
+/// Hands over what waits, until `stop`; what is under way then is finished first. `seed` makes waits uneven.
 pub async fn hand_over(
     ledger: Ledger,
     queue: TaskQueue,
-    settings: HandOverSettings,
+    seed: u64,
     metrics: Metrics,
     stop: CancellationToken,
 ) {
-    let chance = Mutex::new(StdRng::seed_from_u64(settings.seed));
+    let chance = StdRng::seed_from_u64(seed);
     let mut dispatcher = Dispatcher { ledger, queue, metrics, chance, logged: None, measured: None };
     while !stop.is_cancelled() {
         let found = dispatcher.turn().await;
@@ -59,7 +51,7 @@ struct Dispatcher {
     ledger: Ledger,
     queue: TaskQueue,
     metrics: Metrics,
-    chance: Mutex<StdRng>,
+    chance: StdRng,
     /// When a refusal was last logged.
     logged: Option<Instant>,
     /// When the oldest dispatch was last looked for.
@@ -117,10 +109,9 @@ impl Dispatcher {
     }
 
     /// After a failure that may pass: 1, 2, 4 … 60 s with a fifth added or taken away, or what the queue asks for, if that is longer.
-    fn wait(&self, tries: u32, asked: Option<Duration>) -> Duration {
+    fn wait(&mut self, tries: u32, asked: Option<Duration>) -> Duration {
         let doubled = Duration::from_secs(1 << tries.saturating_sub(1).min(6)).min(LONGEST_WAIT);
-        let mut chance = self.chance.lock();
-        let spread = doubled * chance.random_range(800..=1_200) / 1_000;
+        let spread = doubled * self.chance.random_range(800..=1_200) / 1_000;
         asked.map_or(spread, |asked| asked.min(LONGEST_ASKED).max(spread))
     }
 

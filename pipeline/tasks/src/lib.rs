@@ -21,12 +21,12 @@ mod verifier;
 mod metrics;
 
 pub use credentials::{Access, NoCredentials};
-pub use dispatcher::{HandOverSettings, hand_over};
+pub use dispatcher::hand_over;
 pub use examine::{Finding, examine};
 pub use keys::Keys;
 pub use metrics::{CREATE_OUTCOMES, Metrics, REFRESH_OUTCOMES};
-pub use queue::{Holds, TaskQueue};
-pub use refusal::{REFUSALS, Refusal};
+pub use queue::TaskQueue;
+pub use refusal::Refusal;
 pub use reqwest::Url;
 pub use settings::{QueueName, TaskQueueSettings};
 pub use task::task_id;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use parking_lot::Mutex;
 use prometheus::{Error, Gauge, IntCounter, IntCounterVec, Opts, Registry};
 
-use crate::refusal::REFUSALS;
+use crate::refusal::Refusal;
 
 /// How a try to create a task can end.
 pub const CREATE_OUTCOMES: [&str; 9] = [
@@ -75,7 +75,7 @@ impl Metrics {
                 "listen_oidc_refusals_total",
                 "Deliveries whose identity token was refused, by why.",
                 "reason",
-                &REFUSALS.map(|refusal| refusal.as_str()),
+                &Refusal::ALL.iter().map(|refusal| refusal.as_str()).collect::<Vec<_>>(),
             )?,
         })
     }

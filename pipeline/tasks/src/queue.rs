@@ -28,17 +28,6 @@ pub struct TaskQueue {
     http: Client,
 }
 
-/// Whether the queue has a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holds {
-    /// It waits, or is being delivered.
-    Yes,
-    /// It was delivered, given up, or never there.
-    No,
-    /// The queue did not say.
-    Unknown,
-}
-
 /// How a try to create a task ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Created {
@@ -87,13 +76,13 @@ impl TaskQueue {
         tokio::time::timeout(CREATE, create).await.unwrap_or(late)
     }
 
-    /// Whether the queue has the task of a dispatch.
-    pub async fn holds(&self, job: &JobId, generation: Generation, dispatch: Dispatch) -> Holds {
+    /// Whether the queue has the task of a dispatch, which waits or is being delivered; `None`: the queue did not say.
+    pub async fn holds(&self, job: &JobId, generation: Generation, dispatch: Dispatch) -> Option<bool> {
         let path = format!("{}/tasks/{}", self.settings.queue, task_id(job, generation, dispatch));
         match self.get(&path).await {
-            Ok((StatusCode::OK, _)) => Holds::Yes,
-            Ok((StatusCode::NOT_FOUND, _)) => Holds::No,
-            _ => Holds::Unknown,
+            Ok((StatusCode::OK, _)) => Some(true),
+            Ok((StatusCode::NOT_FOUND, _)) => Some(false),
+            _ => None,
         }
     }
 

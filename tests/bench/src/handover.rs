@@ -14,7 +14,7 @@ use axum::{
 use prometheus::{IntCounter, Registry};
 use serde_json::Value;
 use task_queue::{INVOKER, QUEUE};
-use tasks::{Access, HandOverSettings, TaskQueue, TaskQueueSettings};
+use tasks::{Access, TaskQueue, TaskQueueSettings};
 use tokio_util::sync::CancellationToken;
 
 use crate::{figures::percentiles, setup::Setup};
@@ -32,9 +32,7 @@ pub(crate) async fn table(setup: &Setup) {
     let queue = queue(&created).await;
     let metrics = tasks::Metrics::new(&Registry::new(), IntCounter::new("failed", "help").unwrap()).unwrap();
     let stop = CancellationToken::new();
-    let settings = HandOverSettings { seed: 1 };
-    let handing =
-        tokio::spawn(tasks::hand_over(setup.ledger.clone(), queue, settings, metrics, stop.clone()));
+    let handing = tokio::spawn(tasks::hand_over(setup.ledger.clone(), queue, 1, metrics, stop.clone()));
     let stored = setup.stored_many("handed", RATE * SECONDS).await;
     let mut clock = tokio::time::interval(Duration::from_secs_f64(1.0 / RATE as f64));
     let mut producers = Vec::new();

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use axum::extract::ws::Message;
 use futures::future::BoxFuture;
 use live::{
-    Action, ClientFrame, ClientSegment, CloseCode, Event, Interim, ServerFrame, ServiceStatus, StatusFrame,
-    Utterance,
+    Action, ClientFrame, CloseCode, Event, Interim, ServerFrame, ServiceStatus, StatusFrame, Utterance,
 };
 use records::ConversationId;
 use speech::{Draft, Reason, Status, Undecodable};
@@ -116,14 +115,15 @@ impl Actor {
         let count = |kind| self.state.metrics.live.frame(kind);
         match frame {
             ClientFrame::SuggestedTranscript { .. } if !self.client_stt && self.engine.0 => count("ignored"),
-            ClientFrame::SuggestedTranscript { segments, unusable, stt_provider } => {
+            ClientFrame::SuggestedTranscript { mut segments, unusable } => {
                 count("suggested_transcript");
                 if unusable > 0 {
                     count("malformed");
                 }
-                let said = |segment| self.of_client(segment, stt_provider.clone());
-                let utterances = segments.into_iter().map(said).collect();
-                return self.on(Event::Said { utterances, by_client: true });
+                for said in segments.iter_mut().filter(|said| !said.own_id) {
+                    said.id = self.fresh_id();
+                }
+                return self.on(Event::Said { utterances: segments, by_client: true });
             }
             ClientFrame::SpeakerAssigned { speaker_id, person_id, segment_ids } => {
                 count("speaker_assigned");
@@ -135,7 +135,7 @@ impl Actor {
                 let now = Instant::now().into_std();
                 match self.pictures.take((id, index, total), data, now) {
                     Ok(Some(whole)) => {
-                        self.send(&ServerFrame::PhotoProcessing(whole.id.clone()));
+                        self.send(&ServerFrame::PhotoProcessing { photo_id: &whole.id });
                         self.todo.push_back(Todo::Picture(Arc::new(whole)));
                     }
                     Ok(None) => {}
@@ -146,21 +146,6 @@ impl Actor {
             ClientFrame::Unknown => count("unknown"),
         }
         Vec::new()
-    }
-
-    fn of_client(&self, segment: ClientSegment, provider: Option<String>) -> Utterance {
-        let own_id = segment.id.is_some();
-        Utterance {
-            id: segment.id.unwrap_or_else(|| self.fresh_id()),
-            own_id,
-            text: segment.text,
-            speaker: segment.speaker,
-            is_user: segment.is_user,
-            person_id: segment.person_id,
-            start: segment.start,
-            end: segment.end,
-            provider: provider.or_else(|| Some("client".to_owned())),
-        }
     }
 
     /// Takes an event of the recognizer.
@@ -181,7 +166,8 @@ impl Actor {
             speech::Event::Interim(drafts) => self.show_interim(drafts),
             // The engine's meter has counted it.
             speech::Event::Gap(gap) => {
-                self.send(&ServerFrame::Gap((gap.end - gap.start).max(0.0), gap.reason.as_str()));
+                let (seconds, reason) = ((gap.end - gap.start).max(0.0), gap.reason.as_str());
+                self.send(&ServerFrame::SpeechGap { seconds, reason });
             }
         }
         Vec::new()
@@ -191,7 +177,8 @@ impl Actor {
     fn show_interim(&mut self, drafts: Vec<Draft>) {
         if self.outbox.len() < BUSY {
             let interim = |draft: Draft| Interim { text: draft.text, speaker: label(draft.speaker) };
-            self.send(&ServerFrame::Interim(drafts.into_iter().map(interim).collect()));
+            let segments: Vec<Interim> = drafts.into_iter().map(interim).collect();
+            self.send(&ServerFrame::InterimTranscript { segments: &segments });
         }
     }
 

@@ -221,7 +221,7 @@ impl Toolbox for World {
         tool: DataTool,
         arguments: &'a Value,
     ) -> BoxFuture<'a, Result<Output, ToolFailure>> {
-        self.note(tool.name(), arguments, tool.writes());
+        self.note(tool.as_str(), arguments, tool.writes());
         ready(self.run(tool, arguments)).boxed()
     }
 }

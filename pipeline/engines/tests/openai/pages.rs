@@ -8,7 +8,9 @@ use futures::future::BoxFuture;
 use job::CheckpointKey;
 use records::{Folder, Talk};
 use serde_json::Value;
-use stages::{CheckpointStore, Engines, Finalized, Interrupted, Kept, Material, Run, Stages, Unobserved};
+use stages::{
+    CheckpointStore, Context, Engines, Finalized, Interrupted, Kept, Material, Run, Stages, Unobserved,
+};
 
 /// Checkpoints of one job.
 #[derive(Default)]
@@ -83,11 +85,13 @@ pub(crate) async fn finalize_with(
 ) -> Result<Finalized, Interrupted> {
     let material = Material {
         talk: talk.clone(),
-        folders,
-        recent_items: Vec::new(),
-        memories: Vec::new(),
-        apps: apps.iter().map(|app| (*app).to_owned()).collect(),
-        prompt_apps: Vec::new(),
+        context: Context {
+            folders,
+            recent_items: Vec::new(),
+            memories: Vec::new(),
+            apps: apps.iter().map(|app| (*app).to_owned()).collect(),
+            prompt_apps: Vec::new(),
+        },
         photos: Vec::new(),
     };
     let run = Run::new(pages, &Unobserved, &material.talk);

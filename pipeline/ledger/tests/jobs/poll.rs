@@ -79,7 +79,7 @@ async fn poll_of_a_parked_job_says_that_a_finalize_can_resume_it() {
     world.run("update users set requires_byok = true").await;
     world.ledger.finalize(&world.ann, &id, None, None).await.unwrap().unwrap();
     let poll = world.ledger.poll(&world.ann, &id).await.unwrap().unwrap();
-    assert_eq!((poll.status, poll.can_finalize_again), ("blocked_byok", true));
+    assert_eq!((poll.stored.job.state.status(), poll.can_finalize_again), ("blocked_byok", true));
 }
 
 #[tokio::test]

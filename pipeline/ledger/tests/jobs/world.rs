@@ -33,7 +33,8 @@ impl Deref for World {
 impl World {
     /// A world with one user, Ann.
     pub(crate) async fn new() -> Self {
-        Self::over(TestDatabase::new().await).await
+        let ledger = |database: &TestDatabase| Ledger::new(database.options(), Settings::default());
+        Self { fixture: Fixture::with(ledger, &Default::default()).await }
     }
 
     /// The same over a database with rows.

@@ -24,10 +24,8 @@ fn vapid() -> Vapid {
 fn message(words: &[u8]) -> (Vec<(String, String)>, Vec<u8>) {
     let endpoint = Url::parse("https://push.example.net:8443/p/JzLQ3raZJfFBR0aqvOMsLrt54w4rJUsV").unwrap();
     let keys = BrowserKeys::new(P256DH, AUTH).unwrap();
-    let options = PushOptions { ttl: 3_600, topic: "dentist" };
     let now = DateTime::from_timestamp(1_453_480_768, 0).unwrap();
-    let encrypted = web_push(&vapid(), &keys, &endpoint, words, options, now).unwrap();
-    (encrypted.headers, encrypted.body)
+    web_push(&vapid(), &keys, &endpoint, words, (3_600, "dentist"), now).unwrap()
 }
 
 fn header<'a>(headers: &'a [(String, String)], name: &str) -> &'a str {

@@ -1,7 +1,6 @@
 //! Opening the engine's socket.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use reqwest::Url;
 use rustls::{ClientConfig, RootCertStore};
@@ -9,12 +8,13 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Error;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::tungstenite::http::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER};
+use tokio_tungstenite::tungstenite::http::header::{AUTHORIZATION, HeaderValue};
 use tokio_tungstenite::tungstenite::http::{Response, StatusCode};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config};
+use upstream::asked_for;
 
-use crate::health::Unwell;
+use crate::fault::Fault;
 use crate::openai::cleaned;
 use crate::{BadSettings, Language, RATE, Reason, Session, Settings};
 
@@ -31,53 +31,6 @@ const LONGEST_TERM: usize = 100;
 const ENDPOINTING: &str = "300";
 
 pub(super) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
-
-/// Why there is no socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
-    pub(super) reason: Reason,
-    pub(super) retry_after: Option<Duration>,
-    pub(super) http_status: Option<u16>,
-}
-
-impl Fault {
-    pub(super) fn of(reason: Reason) -> Self {
-        Self { reason, retry_after: None, http_status: None }
-    }
-}
-
-impl Unwell for Fault {
-    fn reason(&self) -> Reason {
-        self.reason
-    }
-
-    fn http_status(&self) -> Option<u16> {
-        self.http_status
-    }
-}
-
-impl upstream::Fault for Fault {
-    fn silent() -> Self {
-        Self::of(Reason::Timeout)
-    }
-
-    fn outcome(&self) -> &'static str {
-        self.reason.as_str()
-    }
-
-    fn is_unavailability(&self) -> bool {
-        matches!(self.reason, Reason::Unavailable | Reason::Timeout)
-    }
-
-    /// The session waits and tries again by itself: its audio goes on meanwhile.
-    fn is_passing(&self) -> bool {
-        false
-    }
-
-    fn retry_after(&self) -> Option<Duration> {
-        self.retry_after
-    }
-}
 
 /// The engine's address and key.
 #[derive(Clone)]
@@ -157,7 +110,7 @@ impl Address {
     }
 
     pub(super) async fn connect(&self, url: &Url) -> Result<Socket, Fault> {
-        let mut request = url.as_str().into_client_request().map_err(|_| Fault::of(Reason::Rejected))?;
+        let mut request = url.as_str().into_client_request().map_err(|_| Fault::lasting(Reason::Rejected))?;
         request.headers_mut().insert(AUTHORIZATION, self.authorization.clone());
         let limits = WebSocketConfig::default()
             .read_buffer_size(BUFFER_BYTES)
@@ -169,8 +122,8 @@ impl Address {
         match connect_async_tls_with_config(request, Some(limits), true, connector).await {
             Ok((socket, _)) => Ok(socket),
             Err(Error::Http(response)) => Err(fault_of_answer(&response)),
-            Err(Error::Url(_)) => Err(Fault::of(Reason::Rejected)),
-            Err(_) => Err(Fault::of(Reason::Unavailable)),
+            Err(Error::Url(_)) => Err(Fault::lasting(Reason::Rejected)),
+            Err(_) => Err(Fault::lasting(Reason::Unavailable)),
         }
     }
 }
@@ -191,8 +144,6 @@ fn connector(base: &Url) -> Option<Connector> {
 }
 
 fn fault_of_answer<T>(response: &Response<T>) -> Fault {
-    let asked = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-    let retry_after = asked.and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
     let reason = match response.status() {
         StatusCode::UNAUTHORIZED | StatusCode::PAYMENT_REQUIRED | StatusCode::FORBIDDEN => {
             Reason::KeyRejected
@@ -202,5 +153,6 @@ fn fault_of_answer<T>(response: &Response<T>) -> Fault {
         status if status.is_client_error() => Reason::Rejected,
         _ => Reason::Unavailable,
     };
-    Fault { reason, retry_after, http_status: Some(response.status().as_u16()) }
+    let (retry_after, http_status) = (asked_for(response.headers()), Some(response.status().as_u16()));
+    Fault { retry_after, http_status, ..Fault::lasting(reason) }
 }

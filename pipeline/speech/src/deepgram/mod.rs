@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use upstream::{Line, Patience};
@@ -106,12 +106,6 @@ struct Shared {
     changed: Notify,
 }
 
-impl Shared {
-    fn tape(&self) -> MutexGuard<'_, Tape> {
-        self.tape.lock()
-    }
-}
-
 /// The session's end that hears.
 struct Ear {
     listener: Listener,
@@ -131,7 +125,7 @@ struct Gate {
 impl Recognizer for Ear {
     fn hear(&mut self, audio: &Audio) -> Activity {
         let now = Instant::now();
-        let mut tape = self.shared.tape();
+        let mut tape = self.shared.tape.lock();
         let activity = self.listener.hear(audio, |frame| self.gate.take(frame, &mut tape, now));
         drop(tape);
         self.shared.changed.notify_one();
@@ -139,22 +133,22 @@ impl Recognizer for Ear {
     }
 
     fn waiting(&self) -> f64 {
-        self.shared.tape().waiting()
+        self.shared.tape.lock().waiting()
     }
 
     fn is_recognizing(&self) -> bool {
-        !self.shared.tape().is_idle()
+        !self.shared.tape.lock().is_idle()
     }
 
     fn pause(&mut self) {
         if self.gate.open {
-            self.shared.tape().pause();
+            self.shared.tape.lock().pause();
             self.shared.changed.notify_one();
         }
     }
 
     fn flush(&mut self) {
-        self.shared.tape().flush();
+        self.shared.tape.lock().flush();
         self.shared.changed.notify_one();
     }
 
@@ -165,7 +159,7 @@ impl Recognizer for Ear {
 
 impl Drop for Ear {
     fn drop(&mut self) {
-        self.shared.tape().closed = true;
+        self.shared.tape.lock().closed = true;
         self.shared.changed.notify_one();
     }
 }

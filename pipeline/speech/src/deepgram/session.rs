@@ -5,9 +5,10 @@ use std::time::Duration;
 use tokio::time::sleep;
 use upstream::Unanswered;
 
-use super::connect::{Fault, Socket};
+use super::connect::Socket;
 use super::socket::{Conversation, End};
 use super::task::Task;
+use crate::fault::Fault;
 use crate::{Event, Reason, Status};
 
 /// The wait before a connection is tried again, doubled each time.
@@ -46,7 +47,7 @@ impl Task {
                     match end {
                         End::Finished => return,
                         End::Idle => {
-                            let flushed = self.shared.tape().forget();
+                            let flushed = self.shared.tape.lock().forget();
                             self.flushed(flushed).await;
                             if !self.wait_for_speech().await {
                                 return;
@@ -75,10 +76,10 @@ impl Task {
                     fault.reason
                 }
             };
-            self.shared.tape().rewind();
+            self.shared.tape.lock().rewind();
             self.report_lost().await;
             failures = failures.saturating_add(1);
-            if self.shared.tape().closed && failures >= LAST_TRIES {
+            if self.shared.tape.lock().closed && failures >= LAST_TRIES {
                 return self.give_up(true, reason).await;
             }
             let wait = FIRST_WAIT.saturating_mul(2_u32.saturating_pow(failures - 1));
@@ -91,7 +92,7 @@ impl Task {
             self.answers.call(&self.line, "speech connect", || self.address.connect(&self.url)).await;
         socket.map_err(|unanswered| match unanswered {
             Unanswered::CircuitOpen(wait) => {
-                Fault { retry_after: Some(wait), ..Fault::of(Reason::Unavailable) }
+                Fault { retry_after: Some(wait), ..Fault::lasting(Reason::Unavailable) }
             }
             Unanswered::Failed { fault, .. } => fault,
         })
@@ -101,7 +102,7 @@ impl Task {
     async fn wait_for_speech(&self) -> bool {
         loop {
             let (flushed, has_unsent, closed) = {
-                let mut tape = self.shared.tape();
+                let mut tape = self.shared.tape.lock();
                 (tape.settle(0).flushed, tape.has_unsent(), tape.closed)
             };
             self.flushed(flushed).await;
@@ -117,7 +118,7 @@ impl Task {
         self.send(Event::Status(Status::Failed(reason))).await;
         loop {
             self.give_up(true, reason).await;
-            if self.shared.tape().closed {
+            if self.shared.tape.lock().closed {
                 return;
             }
             self.shared.changed.notified().await;
@@ -125,7 +126,7 @@ impl Task {
     }
 
     async fn give_up(&self, everything: bool, reason: Reason) {
-        let flushed = self.shared.tape().give_up(everything, reason);
+        let flushed = self.shared.tape.lock().give_up(everything, reason);
         self.report_lost().await;
         self.flushed(flushed).await;
     }

@@ -99,11 +99,11 @@ impl<'a> Conversation<'a> {
 
     /// Sends what has not been, and the end behind it.
     async fn send_all(&mut self, sink: &mut SplitSink<Socket, tungstenite::Message>) -> Result<(), End> {
-        let flushed = self.task.shared.tape().settle(0).flushed;
+        let flushed = self.task.shared.tape.lock().settle(0).flushed;
         self.task.flushed(flushed).await;
         loop {
             let (outgoing, was_settled) = {
-                let mut tape = self.task.shared.tape();
+                let mut tape = self.task.shared.tape.lock();
                 let was_settled = tape.unsettled() == 0;
                 (tape.next(&mut self.timeline, Instant::now()), was_settled)
             };
@@ -121,7 +121,7 @@ impl<'a> Conversation<'a> {
             }
         }
         self.task.report_lost().await;
-        if self.closing.is_none() && self.task.shared.tape().closed {
+        if self.closing.is_none() && self.task.shared.tape.lock().closed {
             self.closing = Some(Instant::now());
             self.send(sink, text("CloseStream")).await?;
         }
@@ -149,7 +149,7 @@ impl<'a> Conversation<'a> {
     ) -> Result<(), End> {
         let now = Instant::now();
         let (unsettled, is_idle) = {
-            let tape = self.task.shared.tape();
+            let tape = self.task.shared.tape.lock();
             (tape.unsettled(), tape.is_idle())
         };
         if self.closing.is_some_and(|since| now - since > CLOSE) {
@@ -161,7 +161,7 @@ impl<'a> Conversation<'a> {
         if is_idle && self.closing.is_none() && now - self.last_spoken > IDLE {
             return Err(End::Idle);
         }
-        while now.checked_sub(FLUSH).is_some_and(|before| self.task.shared.tape().answer_flush(before)) {
+        while now.checked_sub(FLUSH).is_some_and(|before| self.task.shared.tape.lock().answer_flush(before)) {
             self.task.flushed(1).await;
         }
         if now - self.last_sent >= KEEP_ALIVE && self.closing.is_none() {
@@ -224,12 +224,11 @@ impl<'a> Conversation<'a> {
             self.task.send(Event::Final(drafts)).await;
         }
         // Behind the words: a flush is reported when they are.
-        let finalized = if from_finalize { self.task.shared.tape().first_finalize() } else { None };
+        let finalized = if from_finalize { self.task.shared.tape.lock().first_finalize() } else { None };
         let to = self.timeline.end(end).max(finalized.unwrap_or(0));
         let heard = self.settle(Some(track), to).await;
         if has_words {
-            let samples = self.timeline.end(end).saturating_sub(self.timeline.begin(start));
-            self.task.recognized(samples, heard);
+            self.task.recognized(heard);
         }
     }
 
@@ -250,7 +249,7 @@ impl<'a> Conversation<'a> {
             }
         }
         let all = self.settled.iter().min().copied().unwrap_or(to);
-        let settled = self.task.shared.tape().settle(all);
+        let settled = self.task.shared.tape.lock().settle(all);
         if settled.heard.is_some() {
             self.has_settled = true;
             self.last_progress = Instant::now();

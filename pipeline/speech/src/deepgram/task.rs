@@ -26,7 +26,7 @@ pub(super) struct Task {
 
 impl Task {
     pub(super) async fn report_lost(&self) {
-        let lost = self.shared.tape().take_lost();
+        let lost = self.shared.tape.lock().take_lost();
         for gap in lost {
             self.counter.gap(&gap);
             self.send(Event::Gap(gap)).await;
@@ -39,10 +39,10 @@ impl Task {
         }
     }
 
-    /// Words of so many samples became final that were heard then.
-    pub(super) fn recognized(&self, samples: u64, heard: Option<Instant>) {
+    /// Words became final that were heard then.
+    pub(super) fn recognized(&self, heard: Option<Instant>) {
         let latency = heard.map(|heard| Instant::now().duration_since(heard)).unwrap_or_default();
-        self.counter.recognized(samples, latency);
+        self.counter.recognized(latency);
     }
 
     /// A session that is gone misses nothing; the task is about to end.

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -74,7 +74,7 @@ impl Backlog {
     /// Adds an utterance that ended now; returns what had to be given up for it.
     pub(super) fn push(&self, mut utterance: Utterance, now: Instant) -> Vec<Gap> {
         utterance.samples.shrink_to_fit();
-        let mut queue = self.locked();
+        let mut queue = self.queue.lock();
         queue.held.add(utterance.samples.len() as u64);
         match queue.waiting.back_mut() {
             Some(Entry::Utterance(last)) if may_join(&last.utterance, &utterance) => {
@@ -100,26 +100,26 @@ impl Backlog {
 
     /// Seconds of audio that wait, with those that are being recognized: of each channel, on average.
     pub(super) fn waiting(&self) -> f64 {
-        let queue = self.locked();
+        let queue = self.queue.lock();
         seconds(queue.held.samples() / queue.channels)
     }
 
     /// Asks for a report when everything so far is settled.
     pub(super) fn flush(&self) {
-        self.locked().waiting.push_back(Entry::Flush);
+        self.queue.lock().waiting.push_back(Entry::Flush);
         self.changed.notify_one();
     }
 
     /// Nothing more will come.
     pub(super) fn close(&self) {
-        self.locked().closed = true;
+        self.queue.lock().closed = true;
         self.changed.notify_one();
         self.closing.notify_one();
     }
 
     /// Waits until [`close`](Self::close); for the one task that works it off.
     pub(super) async fn closed(&self) {
-        if !self.locked().closed {
+        if !self.queue.lock().closed {
             self.closing.notified().await;
         }
     }
@@ -128,7 +128,7 @@ impl Backlog {
     pub(super) async fn next(&self) -> Option<Work> {
         loop {
             {
-                let mut queue = self.locked();
+                let mut queue = self.queue.lock();
                 let taken = std::mem::take(&mut queue.taken);
                 queue.held.remove(taken);
                 if let Some(gap) = queue.lost.pop_front() {
@@ -146,10 +146,6 @@ impl Backlog {
             }
             self.changed.notified().await;
         }
-    }
-
-    fn locked(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock()
     }
 }
 

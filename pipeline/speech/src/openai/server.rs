@@ -4,7 +4,6 @@
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Duration;
 
 use futures::TryStreamExt;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
@@ -15,72 +14,13 @@ use serde::Deserialize;
 use upstream::{Broken, Client, asked_for, complaint, is_timeout, read_at_most};
 
 use super::answer::Answer;
-use crate::health::Unwell;
+use crate::fault::Fault;
 use crate::wav::wav;
 use crate::{BadKey, BadSettings, Language, Reason, Settings};
 
 const OPENAI: &str = "https://api.openai.com/v1";
 /// The largest answer: 28 s of speech in every detail a server may give.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
-
-/// Why an exchange gave no words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
-    pub(super) reason: Reason,
-    /// How long the server asked to be left alone.
-    pub(super) retry_after: Option<Duration>,
-    /// Whether the same request may be answered a moment later.
-    passing: bool,
-    http_status: Option<u16>,
-    /// The server is there and fails on this utterance, perhaps on no other.
-    pub(super) stumbled: bool,
-}
-
-impl Fault {
-    fn lasting(reason: Reason) -> Self {
-        Self { reason, retry_after: None, passing: false, http_status: None, stumbled: false }
-    }
-
-    fn passing(reason: Reason) -> Self {
-        Self { passing: true, ..Self::lasting(reason) }
-    }
-
-    fn malformed() -> Self {
-        Self { stumbled: true, ..Self::passing(Reason::Malformed) }
-    }
-}
-
-impl Unwell for Fault {
-    fn reason(&self) -> Reason {
-        self.reason
-    }
-
-    fn http_status(&self) -> Option<u16> {
-        self.http_status
-    }
-}
-
-impl upstream::Fault for Fault {
-    fn silent() -> Self {
-        Self::lasting(Reason::Timeout)
-    }
-
-    fn outcome(&self) -> &'static str {
-        self.reason.as_str()
-    }
-
-    fn is_unavailability(&self) -> bool {
-        matches!(self.reason, Reason::Unavailable | Reason::Timeout)
-    }
-
-    fn is_passing(&self) -> bool {
-        self.passing
-    }
-
-    fn retry_after(&self) -> Option<Duration> {
-        self.retry_after
-    }
-}
 
 /// What is asked.
 pub(super) struct Question<'a> {

@@ -9,7 +9,8 @@ use upstream::{Line, Unanswered};
 
 use super::answer::Answer;
 use super::backlog::{Backlog, Waiting, Work, gap};
-use super::server::{Fault, Question, Server};
+use super::server::{Question, Server};
+use crate::fault::Fault;
 use crate::health::Answers;
 use crate::meters::Counter;
 use crate::{Event, Gap, Language, Reason, Status};
@@ -148,7 +149,7 @@ impl Task {
             self.counter.hallucination();
         }
         if !said.drafts.is_empty() {
-            self.counter.recognized(length, Instant::now().duration_since(waiting.since));
+            self.counter.recognized(Instant::now().duration_since(waiting.since));
             self.send(Event::Final(said.drafts)).await;
         }
     }

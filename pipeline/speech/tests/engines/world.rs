@@ -29,7 +29,7 @@ impl Meter for Counts {
         self.calls.lock().unwrap().push(outcome);
     }
 
-    fn recognized(&self, _audio: Duration, latency: Duration) {
+    fn recognized(&self, latency: Duration) {
         self.latencies.lock().unwrap().push(latency);
     }
 

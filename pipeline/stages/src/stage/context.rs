@@ -31,6 +31,6 @@ impl Stage for ReadContext {
     }
 
     async fn run<'a>(&'a self, material: &'a Material) -> Result<Context, Failure> {
-        Ok(Context::from(material))
+        Ok(material.context.clone())
     }
 }

@@ -38,14 +38,16 @@ pub fn talk(words: &str) -> Talk {
 }
 
 pub fn material(words: &str) -> Material {
-    Material {
-        talk: talk(words),
+    Material { talk: talk(words), context: context(), photos: Vec::new() }
+}
+
+pub fn context() -> Context {
+    Context {
         folders: vec![Folder { id: FolderId::new("f1"), name: "Work".to_owned(), description: None }],
         recent_items: Vec::new(),
         memories: Vec::new(),
         apps: Vec::new(),
         prompt_apps: Vec::new(),
-        photos: Vec::new(),
     }
 }
 

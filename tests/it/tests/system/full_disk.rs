@@ -22,6 +22,8 @@ use crate::world::World;
 fn ends(database: &str, words: &[&str], stdout: Stdio) -> (Option<i32>, String) {
     let mut command = Command::new(binary::path());
     command.args(words).env("DATABASE_URL", database).stdout(stdout).stderr(Stdio::piped());
+    // Of which the program would say that it is no setting.
+    command.env_remove("LISTEN_BINARY");
     let Output { status, stderr, .. } =
         command.spawn().and_then(|child| child.wait_with_output()).expect("the program can be run");
     (status.code(), String::from_utf8_lossy(&stderr).into_owned())

@@ -11,6 +11,7 @@ mod distributed;
 mod import_cycles;
 mod imports;
 mod migrations;
+mod one_build;
 mod pages;
 mod readme;
 mod sources;

@@ -56,17 +56,20 @@ pub(crate) fn pages() -> Vec<(String, String)> {
     found.into_iter().map(|path| (path.clone(), read(&path))).collect()
 }
 
+/// What cargo answers to these arguments.
+pub(crate) fn cargo(arguments: &[&str]) -> Vec<u8> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let answered =
+        Command::new(cargo).args(arguments).current_dir(root()).output().expect("cargo can be run");
+    let words = String::from_utf8_lossy(&answered.stderr);
+    assert!(answered.status.success(), "cargo {arguments:?} failed: {words}");
+    answered.stdout
+}
+
 /// Every crate of ours. Nothing is resolved or fetched.
 pub(crate) fn crates() -> Vec<Crate> {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let answered = Command::new(cargo)
-        .args(["metadata", "--no-deps", "--format-version", "1"])
-        .current_dir(root())
-        .output()
-        .expect("cargo can be run");
-    let words = String::from_utf8_lossy(&answered.stderr);
-    assert!(answered.status.success(), "cargo metadata failed: {words}");
-    let metadata: Value = serde_json::from_slice(&answered.stdout).expect("cargo metadata speaks JSON");
+    let metadata = cargo(&["metadata", "--no-deps", "--format-version", "1"]);
+    let metadata: Value = serde_json::from_slice(&metadata).expect("cargo metadata speaks JSON");
     let packages = metadata["packages"].as_array().expect("there are packages");
     packages.iter().map(of_package).collect()
 }

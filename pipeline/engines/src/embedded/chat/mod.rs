@@ -87,12 +87,12 @@ impl<'a> Turn<'a> {
 impl Turn<'_> {
     /// The result of the first call of `tool` so far.
     fn result(&self, tool: DataTool) -> Option<&Result<Value, String>> {
-        let made = |exchange: &&Exchange| exchange.call.name == tool.name();
+        let made = |exchange: &&Exchange| exchange.call.name == tool.as_str();
         self.round.rounds.iter().flatten().find(made).map(|exchange| &exchange.result)
     }
 
     fn offers(&self, tool: DataTool) -> bool {
-        self.round.tools.iter().any(|offered| offered.name == tool.name())
+        self.round.tools.iter().any(|offered| offered.name == tool.as_str())
     }
 
     /// Calls a data tool; where it is not offered, says that it is missing.
@@ -113,7 +113,7 @@ impl Turn<'_> {
         }
         let calls = calls.into_iter().enumerate().map(|(number, (tool, arguments))| Call {
             id: format!("call_{}_{number}", self.round.rounds.len()),
-            name: tool.name().to_owned(),
+            name: tool.as_str().to_owned(),
             arguments,
         });
         Step::Calls { calls: calls.collect(), text: String::new() }
