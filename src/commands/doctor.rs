@@ -199,7 +199,7 @@ async fn examine(
     }
     let found = operations.examine().await?;
     // What the gauges read besides: a view of the server's own that is kept from the role ends the examination, too.
-    operations.health().await?;
+    operations.health("10s").await?;
     let migrated = found.missing_migrations.is_empty();
     let workers = if migrated { operations.workers().await? } else { Workers::default() };
     let on_server = database::shards_on_server_of(operations, shards);
