@@ -274,7 +274,7 @@ fn judge(found: &Examination, workers: &Workers, near: &Near) -> Seen {
             processes::rounds(found, workers),
         ]);
     }
-    of_shard.extend(clock::set_back(found.ahead));
+    of_shard.extend(clock::set_back(found.ahead, found.writes));
     of_shard.extend(near.secrets.map(|(found, has_key)| secrets::secrets(found, has_key)));
     Seen { is_migrated: migrated, of_server: server::server(found, workers, near), of_shard }
 }
