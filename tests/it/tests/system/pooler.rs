@@ -95,6 +95,8 @@ async fn start(world: &World, keeps_statements: bool) -> String {
     tokio::spawn(async move {
         for number in 0.. {
             let Ok((client, _)) = listener.accept().await else { return };
+            // Messages are passed on one by one.
+            let Ok(()) = client.set_nodelay(true) else { return };
             let prefix = keeps_statements.then(|| format!("client {number} "));
             tokio::spawn(pass(client, Arc::clone(&session), prefix));
         }
@@ -110,7 +112,11 @@ async fn session(server: &PgConnectOptions) -> io::Result<Box<dyn Stream>> {
         Some(folder) => {
             Box::new(UnixStream::connect(folder.join(format!(".s.PGSQL.{}", server.get_port()))).await?)
         }
-        None => Box::new(TcpStream::connect((server.get_host(), server.get_port())).await?),
+        None => {
+            let stream = TcpStream::connect((server.get_host(), server.get_port())).await?;
+            stream.set_nodelay(true)?;
+            Box::new(stream)
+        }
     };
     let mut words = STARTUP.to_be_bytes().to_vec();
     let database = server.get_database().unwrap_or_default();
