@@ -19,7 +19,7 @@ use axum::{
     routing::get,
 };
 use compute::Pool;
-use db::Trouble;
+use db::{Pooling, Trouble};
 use futures::{StreamExt, future::join_all, stream::FuturesUnordered};
 use ledger::{Ledger, Shards};
 use prometheus::{Encoder, Registry, TextEncoder};
@@ -28,12 +28,16 @@ use tokio_util::sync::CancellationToken;
 use worker::Health;
 
 use self::gauges::Service;
+use crate::pooler;
 
 /// How long readiness waits for the database.
 const READY_WAIT: Duration = Duration::from_secs(2);
 
 const SCHEMA: &str = "the schema is not this version's: run `listen migrate`\n";
-const POOLER: &str = "a pooler in front of the database keeps no sessions (PgBouncer: pool_mode = session)\n";
+const LOSES_STATEMENTS: &str =
+    "a pooler in front of the database keeps no sessions (PgBouncer: pool_mode = session)\n";
+const TRANSACTIONS: &str = "a pooler in front of the database keeps no sessions: set LISTEN_POLL_ONLY=on, or let it keep them \
+     (PgBouncer: pool_mode = session)\n";
 const NO_WRITES: &str = "the database accepts no writes\n";
 
 /// What the admin routes look at.
@@ -54,8 +58,10 @@ pub(crate) struct Readiness {
     pub(crate) workers: Vec<Arc<OnceLock<Health>>>,
     /// Whether the database of each shard accepted writes once since the process started.
     pub(crate) accepted_writes: Vec<Arc<AtomicBool>>,
-    /// Whether each shard was seen to keep prepared statements.
-    pub(crate) keeps_statements: Vec<Arc<AtomicBool>>,
+    /// Whether this process hears no notifications.
+    pub(crate) polls_only: bool,
+    /// Whether the sessions of each shard were seen to be kept as this process needs them.
+    pub(crate) keeps_sessions: Vec<Arc<AtomicBool>>,
     pub(crate) stopping: CancellationToken,
 }
 
@@ -98,14 +104,15 @@ impl Readiness {
     }
 
     fn each(&self) -> impl Iterator<Item = ShardReadiness<'_>> {
-        let seen = self.accepted_writes.iter().zip(&self.keeps_statements);
+        let seen = self.accepted_writes.iter().zip(&self.keeps_sessions);
         let shards = self.shards.iter().zip(&self.workers).zip(seen);
-        shards.map(|((ledger, worker), (accepted_writes, keeps_statements))| ShardReadiness {
+        shards.map(|((ledger, worker), (accepted_writes, keeps_sessions))| ShardReadiness {
             ledger,
             has_worker: self.has_worker,
             worker,
             accepted_writes,
-            keeps_statements,
+            polls_only: self.polls_only,
+            keeps_sessions,
         })
     }
 }
@@ -116,7 +123,8 @@ struct ShardReadiness<'a> {
     has_worker: bool,
     worker: &'a OnceLock<Health>,
     accepted_writes: &'a AtomicBool,
-    keeps_statements: &'a AtomicBool,
+    polls_only: bool,
+    keeps_sessions: &'a AtomicBool,
 }
 
 impl ShardReadiness<'_> {
@@ -142,10 +150,10 @@ impl ShardReadiness<'_> {
         let db = self.ledger.db();
         let asked = async { Ok((db.is_migrated().await?, db.accepts_writes().await?)) };
         // Together: both may be answered by silence, and what a pooler makes of the first is any error.
-        let (asked, statements) = tokio::join!(db.within(READY_WAIT, asked), self.statements());
-        statements?;
+        let (asked, sessions) = tokio::join!(db.within(READY_WAIT, asked), self.sessions());
+        sessions?;
         let (is_migrated, accepts_writes) = asked.map_err(|error| match error.trouble() {
-            Some(Trouble::Pooler) => POOLER,
+            Some(Trouble::Pooler) => LOSES_STATEMENTS,
             _ => "the database does not answer\n",
         })?;
         if !is_migrated {
@@ -158,17 +166,22 @@ impl ShardReadiness<'_> {
     }
 
     /// Asked until it is known: a server that has no session left for the question may answer all the same.
-    async fn statements(&self) -> Result<(), &'static str> {
-        if self.keeps_statements.load(Ordering::Relaxed) {
+    async fn sessions(&self) -> Result<(), &'static str> {
+        if self.keeps_sessions.load(Ordering::Relaxed) {
             return Ok(());
         }
         // Not `within`, which would mark the pool's sessions as suspect: this asks through sessions of its own.
-        match timeout(READY_WAIT, self.ledger.db().loses_statements()).await {
-            Ok(Ok(true)) => return Err(POOLER),
-            Ok(Ok(false)) => self.keeps_statements.store(true, Ordering::Relaxed),
-            Ok(Err(_)) | Err(_) => {}
+        match timeout(READY_WAIT, self.ledger.db().pooling()).await {
+            Ok(Ok(found)) if pooler::obstacle(found, self.polls_only).is_some() => Err(match found {
+                Pooling::LosesStatements => LOSES_STATEMENTS,
+                Pooling::Transactions | Pooling::Sessions => TRANSACTIONS,
+            }),
+            Ok(Ok(_)) => {
+                self.keeps_sessions.store(true, Ordering::Relaxed);
+                Ok(())
+            }
+            Ok(Err(_)) | Err(_) => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -256,9 +269,16 @@ mod tests {
         let has_worker = worker.is_some();
         let workers = vec![Arc::new(worker.map_or_else(OnceLock::new, OnceLock::from))];
         let accepted_writes = vec![Arc::default()];
-        let keeps_statements = vec![Arc::default()];
-        let readiness =
-            Readiness { shards, has_worker, workers, accepted_writes, keeps_statements, stopping };
+        let keeps_sessions = vec![Arc::default()];
+        let readiness = Readiness {
+            shards,
+            has_worker,
+            workers,
+            accepted_writes,
+            polls_only: false,
+            keeps_sessions,
+            stopping,
+        };
         let admin = Admin { registry: Registry::new(), service, readiness };
         let answer = ready(State(admin), RawQuery(query.map(str::to_owned))).await;
         let (status, body) = (answer.status(), to_bytes(answer.into_body(), 1 << 10).await.unwrap());

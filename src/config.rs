@@ -91,6 +91,10 @@ pub(crate) struct Config {
     /// shard, and more has no effect.
     #[arg(long, env = "LISTEN_DATABASE_CONNECTIONS", default_value_t = 10, value_name = "N")]
     pub(crate) database_connections: u32,
+    /// Poll each second for what other processes queue instead of listening for it: for a pooler in transaction mode, which must keep
+    /// prepared statements.
+    #[arg(long, env = "LISTEN_POLL_ONLY", default_value = "off", value_name = "SWITCH")]
+    pub(crate) poll_only: Switch,
     /// Address of the public API.
     #[arg(long, env = "LISTEN_ADDR", default_value = "127.0.0.1:8080", value_name = "IP:PORT", value_parser = address)]
     pub(crate) addr: SocketAddr,
@@ -248,6 +252,11 @@ impl Config {
     /// Whether this process has `role`.
     pub(crate) fn has(&self, role: Role) -> bool {
         self.roles.contains(&role)
+    }
+
+    /// Whether what other processes queue is polled for, and never listened for: in the mode `inline` there are none.
+    pub(crate) fn polls_only(&self) -> bool {
+        self.poll_only == Switch::On || self.finalization_dispatch_mode == Dispatch::Inline
     }
 
     /// Whether jobs may be delivered to this process: it listens at the public address.

@@ -41,7 +41,7 @@ mod visitor;
 mod webhooks;
 mod words;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -69,6 +69,10 @@ use crate::config::ConsoleAccess;
 
 /// A form is short.
 const LONGEST_FORM: usize = 64 * 1024;
+
+/// How long an order goes on, row by row or batch by batch: it ends, and says so, before the listener gives the answer up. The same form
+/// goes on with the rest.
+const LONGEST_ORDER: Duration = Duration::from_secs(45);
 
 /// What pages are made of.
 #[derive(Clone)]

@@ -9,8 +9,6 @@ use std::{
 
 use db::{Shard, Trouble};
 
-pub(crate) use self::causes::POOLER;
-
 /// Why a command ends with a code of its own.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Exit {

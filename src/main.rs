@@ -30,6 +30,7 @@ mod log_writer;
 mod model_servers;
 mod notify;
 mod over_shards;
+mod pooler;
 mod ports;
 mod process;
 mod process_report;

@@ -9,7 +9,7 @@ use ledger::{Ledger, Shards};
 use operations::Operations;
 use tokio_util::sync::CancellationToken;
 
-use crate::exit::{Exit, POOLER};
+use crate::exit::Exit;
 
 /// How often it is looked at.
 const EVERY: Duration = Duration::from_secs(5);
@@ -79,22 +79,6 @@ pub(crate) async fn watch(ledger: Ledger, stop: CancellationToken) {
                 tell(ledger.db().shard(), found);
             }
             said = Some(found);
-        }
-        stop.run_until_cancelled(tokio::time::sleep(EVERY)).await;
-    }
-}
-
-/// Waits while a pooler loses what sessions prepare: another client's statement of the same name would be run. A database that does
-/// not answer is not waited for.
-pub(crate) async fn wait_for_statements(ledger: &Ledger, stop: &CancellationToken) {
-    let db = ledger.db();
-    let mut is_told = false;
-    while let Some(Ok(true)) = stop.run_until_cancelled(db.in_time(db.loses_statements())).await {
-        if !std::mem::replace(&mut is_told, true) {
-            tracing::error!(
-                shard = %db.shard(),
-                "{POOLER}; until then no job is run"
-            );
         }
         stop.run_until_cancelled(tokio::time::sleep(EVERY)).await;
     }

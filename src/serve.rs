@@ -28,7 +28,7 @@ use crate::{
     connections::{self, Connections, Limits},
     console, exit,
     lifecycle::Lifecycle,
-    listener, model_servers, notify,
+    listener, model_servers, notify, pooler,
     process::{chance, process_name},
     process_report, schema,
     traces::SpanCounts,
@@ -94,7 +94,8 @@ pub(crate) async fn start(app: &Arc<App>, lifecycle: &Lifecycle) -> anyhow::Resu
         has_worker: app.config.has(Role::Worker),
         workers: app.shards.iter().map(|_| Arc::default()).collect(),
         accepted_writes: app.shards.iter().map(|_| Arc::default()).collect(),
-        keeps_statements: app.shards.iter().map(|_| Arc::default()).collect(),
+        polls_only: app.config.polls_only(),
+        keeps_sessions: app.shards.iter().map(|_| Arc::default()).collect(),
         stopping: lifecycle.soft.clone(),
     };
     let admin_router = admin::router(readiness.clone(), app.compute.clone(), app.registry.clone());
@@ -173,7 +174,7 @@ impl ShardStart {
     async fn start(self) {
         tracing::debug!(shard = %self.ledger.db().shard(), "starting");
         self.tasks.spawn(schema::watch(self.ledger.clone(), self.lifecycle.soft.clone()));
-        schema::wait_for_statements(&self.ledger, &self.lifecycle.soft).await;
+        pooler::wait(&self.ledger, self.app.config.polls_only(), &self.lifecycle.soft).await;
         schema::wait(&self.ledger, &self.lifecycle.soft).await;
         if let Err(error) = self.start_work() {
             tracing::error!(%error, "a part of this process cannot be started: it stops");

@@ -264,9 +264,9 @@ impl App {
         Ok(())
     }
 
-    /// Starts carrying a shard's wake-ups between processes; in the mode `inline` they poll.
+    /// Starts carrying a shard's wake-ups between processes, unless they poll only.
     pub(crate) fn start_wakes(&self, ledger: &Ledger, tasks: &TaskTracker, lifecycle: &Lifecycle) {
-        if self.config.finalization_dispatch_mode == Dispatch::Inline {
+        if self.config.polls_only() {
             return;
         }
         let (ledger, stop) = (ledger.clone(), lifecycle.soft.clone());

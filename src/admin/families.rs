@@ -7,15 +7,17 @@ use prometheus::{CounterVec, Error, Gauge, GaugeVec, Opts, Registry, core::Colle
 
 use crate::model_servers::{Standing, Summary, summaries};
 
-/// What one read found. The server's own views are a probe of their own: a role that may not read them still
-/// shows its jobs.
-#[derive(Clone)]
+/// What one read found. Each part is a probe of its own: a role that may not read the server's own views still shows its jobs, and so
+/// does a database that is slow with them.
+#[derive(Clone, Default)]
 pub(super) struct Reading {
-    pub(super) gauges: Gauges,
-    pub(super) backlog: Backlog,
-    pub(super) servers: ModelServers,
+    pub(super) gauges: Option<Gauges>,
+    pub(super) backlog: Option<Backlog>,
+    pub(super) servers: Option<ModelServers>,
     pub(super) health: Option<Health>,
-    /// Whether some shard that answers keeps its database's views from us.
+    /// Whether all but the health was read of some shard.
+    pub(super) is_whole: bool,
+    /// Whether of some shard, of which something was read, the database's views were not.
     pub(super) lacks_health: bool,
     /// How long the read took.
     pub(super) took: Duration,
@@ -29,13 +31,13 @@ pub(super) struct Process {
     pub(super) up: Vec<bool>,
 }
 
-/// The families of one scrape. Without a reading of the database only what the process knows by itself is there.
-pub(super) fn families(reading: Option<&Reading>, process: Process) -> Result<Vec<MetricFamily>, Error> {
+/// The families of one scrape. What could not be read of the database is absent, beside what the process knows by itself.
+pub(super) fn families(reading: &Reading, process: Process) -> Result<Vec<MetricFamily>, Error> {
     let scrape = Scrape { registry: Registry::new() };
     scrape.gauge(
         "listen_collector_up",
-        "Whether the service's gauges could be read from the database (1) or not (0).",
-        truth(reading.is_some()),
+        "Whether the service's gauges could be read from the database (1) or not all of them (0).",
+        truth(reading.is_whole),
     )?;
     scrape.gauge(
         "listen_compute_waiting",
@@ -43,24 +45,30 @@ pub(super) fn families(reading: Option<&Reading>, process: Process) -> Result<Ve
         process.computing as f64,
     )?;
     scrape.shards(&process.up)?;
-    if let Some(reading) = reading {
+    if let Some(gauges) = &reading.gauges {
         scrape.gauge(
             "listen_collector_duration_seconds",
             "How long reading the service's gauges took; one read serves the scrapes of two seconds.",
             reading.took.as_secs_f64(),
         )?;
-        scrape.jobs(&reading.gauges)?;
-        scrape.backlog(&reading.backlog)?;
-        scrape.servers(&reading.servers)?;
+        scrape.jobs(gauges)?;
+    }
+    if let Some(backlog) = &reading.backlog {
+        scrape.backlog(backlog)?;
+    }
+    if let Some(servers) = &reading.servers {
+        scrape.servers(servers)?;
+    }
+    if reading.health.is_some() || reading.lacks_health {
         scrape.gauge(
             "listen_postgres_up",
             "Whether the database's own views could be read (1) or not (0); of several shards, those of all that answer.",
             truth(!reading.lacks_health),
         )?;
-        if let Some(health) = &reading.health {
-            scrape.database(health)?;
-            scrape.tables(health)?;
-        }
+    }
+    if let Some(health) = &reading.health {
+        scrape.database(health)?;
+        scrape.tables(health)?;
     }
     let build =
         GaugeVec::new(Opts::new("listen_build_info", "Always 1; the labels tell the build."), &["version"])?;

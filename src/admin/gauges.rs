@@ -16,6 +16,9 @@ use super::families::{Process, Reading, families};
 const FRESH: Duration = Duration::from_secs(2);
 /// How long a scrape waits for the database.
 const WAIT: Duration = Duration::from_secs(5);
+/// How long each of three statements may take that read the server's own views: all of them end before the wait is over, by which sessions
+/// would be taken for dead.
+const VIEW: &str = "1500ms";
 
 /// Reads the gauges, at most once every two seconds, one read at a time: a scrape during a read waits for that one
 /// and for no other.
@@ -29,8 +32,8 @@ pub(super) struct Service {
 /// What one read of all shards found.
 #[derive(Clone, Default)]
 struct Found {
-    /// The sum over those that answered.
-    sum: Option<Reading>,
+    /// The sums over those that answered.
+    sum: Reading,
     /// Which answered, by their numbers.
     up: Vec<bool>,
 }
@@ -45,7 +48,7 @@ impl Service {
         let found = self.read().await;
         let up = if self.shards.count() > 1 { found.up } else { Vec::new() };
         let process = Process { computing: self.compute.waiting(), up };
-        families(found.sum.as_ref(), process).unwrap_or_else(|error| {
+        families(&found.sum, process).unwrap_or_else(|error| {
             tracing::error!(%error, "service gauges could not be built");
             Vec::new()
         })
@@ -58,59 +61,58 @@ impl Service {
         {
             return found.clone();
         }
-        let look = |ledger: &Ledger| {
-            let ledger = ledger.clone();
-            async move { ledger.db().within(WAIT, look(&ledger)).await }
-        };
         let mut found = Found::default();
         for read in join_all(self.shards.iter().map(look)).await {
-            let read = read
-                .inspect_err(|error| tracing::warn!(%error, "the service's gauges could not be read"))
-                .ok();
-            found.up.push(read.is_some());
-            found.add(read);
+            found.up.push(read.is_whole);
+            found.sum.add(read);
         }
         *last = Some((Instant::now(), found.clone()));
         found
     }
 }
 
-impl Found {
-    fn add(&mut self, read: Option<Reading>) {
-        match (&mut self.sum, read) {
-            (Some(sum), Some(read)) => sum.add(read),
-            (None, read) => self.sum = read,
-            (Some(_), None) => {}
-        }
-    }
-}
-
 impl Reading {
+    /// With what was read of another shard.
     fn add(&mut self, other: Self) {
-        self.gauges.add(&other.gauges);
-        self.backlog.add(&other.backlog);
-        self.servers.add(other.servers);
+        add(&mut self.gauges, other.gauges, |sum, other| sum.add(&other));
+        add(&mut self.backlog, other.backlog, |sum, other| sum.add(&other));
+        add(&mut self.servers, other.servers, |sum, other| sum.add(other));
+        add(&mut self.health, other.health, |sum, other| sum.add(&other));
+        self.is_whole |= other.is_whole;
         self.lacks_health |= other.lacks_health;
-        match (&mut self.health, other.health) {
-            (Some(health), Some(other)) => health.add(&other),
-            (health @ None, other) => *health = other,
-            (Some(_), None) => {}
-        }
         self.took = self.took.max(other.took);
     }
 }
 
-async fn look(ledger: &Ledger) -> Result<Reading, db::Error> {
-    let (began, operations) = (Instant::now(), Operations::new(ledger));
-    let gauges = operations.gauges().await?;
-    let backlog = operations.backlog().await?;
-    let servers = operations.model_servers().await?;
-    let health = operations.health().await;
-    if let Err(error) = &health {
-        tracing::warn!(%error, "the database's health could not be read");
+fn add<T>(sum: &mut Option<T>, other: Option<T>, both: impl FnOnce(&mut T, T)) {
+    match (sum, other) {
+        (Some(sum), Some(other)) => both(sum, other),
+        (sum @ None, other) => *sum = other,
+        (Some(_), None) => {}
     }
-    let lacks_health = health.is_err();
-    Ok(Reading { gauges, backlog, servers, health: health.ok(), lacks_health, took: began.elapsed() })
+}
+
+/// Reads one shard, the ages of its jobs first: a slow database may not come to the rest. Its own views are read at the same time.
+async fn look(ledger: &Ledger) -> Reading {
+    let (began, operations, db) = (Instant::now(), Operations::new(ledger), ledger.db());
+    let mut reading = Reading::default();
+    let own = async {
+        let left = || WAIT.saturating_sub(began.elapsed());
+        reading.gauges = Some(db.within(left(), operations.gauges()).await?);
+        reading.backlog = Some(db.within(left(), operations.backlog()).await?);
+        reading.servers = Some(db.within(left(), operations.model_servers()).await?);
+        Ok(())
+    };
+    let (own, health) = tokio::join!(own, db.within(WAIT, operations.health(VIEW)));
+    match (&own, &health) {
+        (Err::<_, db::Error>(error), _) => {
+            tracing::warn!(%error, "the service's gauges could not be read, or not all of them");
+        }
+        (Ok(()), Err(error)) => tracing::warn!(%error, "the database's health could not be read"),
+        (Ok(()), Ok(_)) => {}
+    }
+    let lacks_health = health.is_err() && reading.gauges.is_some();
+    Reading { health: health.ok(), is_whole: own.is_ok(), lacks_health, took: began.elapsed(), ..reading }
 }
 
 #[cfg(test)]
@@ -129,30 +131,53 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(60);
 
     fn up(families: &[MetricFamily]) -> Option<f64> {
-        let family = families.iter().find(|family| family.name() == "listen_collector_up")?;
+        value(families, "listen_collector_up")
+    }
+
+    fn value(families: &[MetricFamily], name: &str) -> Option<f64> {
+        let family = families.iter().find(|family| family.name() == name)?;
         Some(family.get_metric().first()?.get_gauge().get_value())
     }
 
     #[test]
     fn scrape_reports_a_shard_whose_views_are_not_readable() {
         let reading = |lacks_health: bool| Reading {
-            gauges: operations::Gauges::default(),
-            backlog: operations::Backlog::default(),
-            servers: operations::ModelServers::default(),
             health: (!lacks_health).then(operations::Health::default),
             lacks_health,
-            took: Duration::ZERO,
+            ..Reading::default()
         };
         let postgres_up = |shards: &[bool]| {
-            let mut found = Found::default();
-            shards.iter().for_each(|lacks| found.add(Some(reading(*lacks))));
+            let mut sum = Reading::default();
+            shards.iter().for_each(|lacks| sum.add(reading(*lacks)));
             let process = Process { computing: 0, up: vec![true; shards.len()] };
-            let families = families(found.sum.as_ref(), process).unwrap();
-            let family = families.iter().find(|family| family.name() == "listen_postgres_up")?;
-            Some(family.get_metric().first()?.get_gauge().get_value())
+            value(&families(&sum, process).unwrap(), "listen_postgres_up")
         };
         assert_eq!(postgres_up(&[false, false]), Some(1.0));
         assert_eq!((postgres_up(&[false, true]), postgres_up(&[true, false])), (Some(0.0), Some(0.0)));
+    }
+
+    /// All gauges were missing while one statement waited: of all times, nobody saw the queue's age then.
+    #[tokio::test]
+    async fn scrape_shows_the_age_of_the_queue_while_other_parts_cannot_be_read() {
+        const AGE: &str = "listen_finalization_oldest_ready_age_seconds";
+        let database = TestDatabase::new().await;
+        let service =
+            Service::new(Ledger::new(database.options(), Settings::default()), Pool::new(1).unwrap());
+        let scrape = async || {
+            *service.last.lock().await = None;
+            service.gather().await
+        };
+        let backlog = database.hold_locks("lock table queue_pauses in access exclusive mode").await;
+        let without = scrape().await;
+        drop(backlog);
+        assert!(
+            value(&without, AGE).is_some() && value(&without, "listen_postgres_sessions_allowed").is_some()
+        );
+        assert_eq!((up(&without), value(&without, "listen_webhook_backlog")), (Some(0.0), None));
+        let _views = database.hold_locks("lock table pg_prepared_xacts in access exclusive mode").await;
+        let without = scrape().await;
+        assert_eq!((up(&without), value(&without, "listen_postgres_up")), (Some(1.0), Some(0.0)));
+        assert!(value(&without, AGE).is_some());
     }
 
     #[tokio::test(start_paused = true)]

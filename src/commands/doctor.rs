@@ -11,7 +11,7 @@ mod tasks;
 use std::{collections::HashMap, process::ExitCode, time::Duration};
 
 use clap::Args;
-use db::{Shard, Trouble};
+use db::{Pooling, Shard, Trouble};
 use ledger::Shards;
 use operations::{Examination, Operations, SealedSecrets, Workers};
 use serde_json::{Value, json};
@@ -24,10 +24,11 @@ use super::{
 };
 use crate::{
     alerts,
-    config::TasksConfig,
+    config::{Switch, TasksConfig},
     connections::most_open_files,
     database::{self, is_there},
-    exit::{Exit, POOLER, in_one_line},
+    exit::{Exit, in_one_line},
+    pooler::obstacle,
     schema::refuse_others,
 };
 
@@ -38,6 +39,9 @@ pub(crate) struct Doctor {
     common: CommonArgs,
     #[command(flatten)]
     tasks: TasksConfig,
+    /// Whether processes poll only, as `serve` has it.
+    #[arg(long, env = "LISTEN_POLL_ONLY", hide = true, default_value = "off", value_name = "SWITCH")]
+    poll_only: Switch,
 }
 
 /// How bad it is.
@@ -188,13 +192,14 @@ async fn examine(
 ) -> anyhow::Result<Seen> {
     is_there(operations).await?;
     // A server that has no two sessions left for the question is examined all the same.
-    if operations.db().loses_statements().await.is_ok_and(|loses| loses) {
-        let pooler = remark("pooler", Level::Failure, POOLER.to_owned());
-        return Ok(Seen { is_migrated: false, of_server: vec![pooler], of_shard: Vec::new() });
+    let pooling = operations.db().pooling().await.unwrap_or(Pooling::Sessions);
+    let pooler = pooler(pooling, doctor.poll_only == Switch::On);
+    if pooling == Pooling::LosesStatements {
+        return Ok(Seen { is_migrated: false, of_server: Vec::from_iter(pooler), of_shard: Vec::new() });
     }
     let found = operations.examine().await?;
     // What the gauges read besides: a view of the server's own that is kept from the role ends the examination, too.
-    operations.health().await?;
+    operations.health("10s").await?;
     let migrated = found.missing_migrations.is_empty();
     let workers = if migrated { operations.workers().await? } else { Workers::default() };
     let on_server = database::shards_on_server_of(operations, shards);
@@ -203,6 +208,7 @@ async fn examine(
         ..look_near(operations, migrated, doctor.common.has_secrets_key()).await?
     };
     let mut seen = judge(&found, &workers, &near);
+    seen.of_server.extend(pooler);
     if migrated {
         seen.of_shard.extend(engines::dispatch(&workers));
         seen.of_shard.extend(engines::engines(&operations.model_servers().await?, &workers));
@@ -268,13 +274,26 @@ fn judge(found: &Examination, workers: &Workers, near: &Near) -> Seen {
             processes::rounds(found, workers),
         ]);
     }
-    of_shard.extend(clock::set_back(found.ahead));
+    of_shard.extend(clock::set_back(found.ahead, found.writes));
     of_shard.extend(near.secrets.map(|(found, has_key)| secrets::secrets(found, has_key)));
     Seen { is_migrated: migrated, of_server: server::server(found, workers, near), of_shard }
 }
 
 fn remark(name: &'static str, level: Level, words: String) -> Remark {
     Remark { name, level, words }
+}
+
+/// Where there is none, or one that keeps sessions, there is nothing to say.
+fn pooler(found: Pooling, polls_only: bool) -> Option<Remark> {
+    match obstacle(found, polls_only) {
+        Some(words) => Some(remark("pooler", Level::Failure, words.to_owned())),
+        None if found == Pooling::Sessions => None,
+        None => {
+            let words = "hands every transaction to another session, and keeps what is prepared: processes poll \
+                         (LISTEN_POLL_ONLY=on)";
+            Some(remark("pooler", Level::Fine, words.to_owned()))
+        }
+    }
 }
 
 fn schema(found: &Examination) -> Remark {

@@ -105,6 +105,13 @@ pub(crate) async fn bring_up_to_date(ledger: &Ledger) -> anyhow::Result<Schema> 
     match ledger.db().migrate().await? {
         Migrated::Applied(applied) => Ok(Schema { applied, newer: Vec::new() }),
         Migrated::Newer(newer) => Ok(Schema { applied: Vec::new(), newer }),
+        Migrated::Pooled => Err(Exit::Refused(
+            "a pooler in front of the server hands every transaction to another session, and a migration needs one of its own: \
+             nothing was applied. Name the server itself in DATABASE_URL (--database-url, of shards LISTEN_SHARD_URLS) of \
+             `listen migrate`, or a pooler that keeps sessions"
+                .to_owned(),
+        )
+        .into()),
         Migrated::OtherShard(other) => {
             Err(Exit::Refused(other_words(ledger.db().shard(), other)).into())
         }

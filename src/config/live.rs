@@ -20,7 +20,9 @@ pub(crate) enum SpeechEngine {
 /// Whether something is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Switch {
+    #[value(alias = "true")]
     On,
+    #[value(alias = "false")]
     Off,
 }
 

@@ -20,6 +20,8 @@ pub(super) enum Fault {
     Migrated,
     /// The ledger did not answer while something was to be written: it may be written all the same, or a part of it.
     Halfway,
+    /// An order for many rows ended before the last of them.
+    TimeIsOver,
     /// There is nothing of that name.
     Missing(String),
     /// The ledger says no.
@@ -114,6 +116,7 @@ impl Undone {
         match self.0 {
             Fault::Schema => "schema",
             Fault::Defect => "defect",
+            Fault::TimeIsOver => "time-is-over",
             _ => Self::HALFWAY,
         }
     }
@@ -123,6 +126,7 @@ impl Undone {
         match name {
             "schema" => Some(Self(Fault::Schema)),
             "defect" => Some(Self(Fault::Defect)),
+            "time-is-over" => Some(Self(Fault::TimeIsOver)),
             Self::HALFWAY => Some(Self(Fault::Halfway)),
             _ => None,
         }
@@ -178,6 +182,11 @@ impl Fault {
                 "The log says what went wrong. What you asked for may have been done, or a part of it: look before \
                  you ask again."
                     .to_owned(),
+            ),
+            Self::TimeIsOver => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The time of one form is over",
+                "The others are as they were: give the order again, and it goes on with them.".to_owned(),
             ),
             Self::Missing(what) => (StatusCode::NOT_FOUND, "Not found", what),
             Self::Refused(why) => (StatusCode::CONFLICT, "That is not possible", why),

@@ -92,7 +92,7 @@ pub(super) struct Done {
     pub(super) counts: OrderCounts,
     /// Ids of jobs whose own rows failed.
     pub(super) failed: Vec<String>,
-    pub(super) error: Option<db::Error>,
+    pub(super) error: Option<Undone>,
 }
 
 impl Done {
@@ -124,8 +124,8 @@ impl Outcome {
     ) -> Result<Self, Undone> {
         let mut outcome = Self { order, shards: Vec::new(), failed: Vec::new() };
         for (shard, answer) in answers {
-            let done = answer.unwrap_or_else(|error| Done { error: Some(error), ..Done::default() });
-            outcome.shards.push((shard.db().shard().number, done.counts, done.error.map(Undone::from)));
+            let done = answer.unwrap_or_else(|error| Done { error: Some(error.into()), ..Done::default() });
+            outcome.shards.push((shard.db().shard().number, done.counts, done.error));
             outcome.failed.extend(done.failed);
         }
         outcome.failed.truncate(NAMED);

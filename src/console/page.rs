@@ -83,6 +83,9 @@ impl Frame {
                 Some("It is due now. One delivery is tried first; the others follow when it gets through.")
             }
             Some("recovered") => Some("What was given up is due again."),
+            Some(IN_PART) => Some(
+                "Not all could be done in the time of one form. Give the order again, and it goes on with the rest.",
+            ),
             Some("unchanged") => Some("It was so already; nothing was changed."),
             _ => None,
         };
@@ -99,6 +102,9 @@ impl Frame {
         self.here == name
     }
 }
+
+/// After an order for many rows that ended before the last of them.
+pub(super) const IN_PART: &str = "in-part";
 
 /// A page of a few sentences, or of what was done in each of several shards.
 #[derive(Template)]

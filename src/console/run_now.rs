@@ -4,9 +4,10 @@ use axum::response::{IntoResponse, Redirect};
 use job::{JobId, Timestamp};
 use ledger::OperatorAction;
 use operations::{JobFilter, Operations, OrderOfMany};
+use tokio::time::Instant;
 
 use super::{
-    Acted, Acting, Confirm, Console, Fault, Frame, Query, Shown, Visitor, count,
+    Acted, Acting, Confirm, Console, Fault, Frame, LONGEST_ORDER, Query, Shown, Undone, Visitor, count,
     filter_form::FilterForm,
     outcome::{Done, Order, Outcome},
     page::nothing,
@@ -73,8 +74,8 @@ pub(super) async fn act(console: Console, acting: Acting) -> Acted {
     let filter = queued(&form, now)?;
     let words = format!("waiting jobs, {}", form.words("all"));
     let shards = console.shards_of(user.as_ref());
-    let order = (&filter, words.as_str(), &action);
-    let run = |shard: Operations| async move { run_now_in(&shard, order).await };
+    let (order, until) = ((&filter, words.as_str(), &action), Instant::now() + LONGEST_ORDER);
+    let run = |shard: Operations| async move { run_now_in(&shard, order, until).await };
     let outcome = Outcome::new(Order::RunNow, each_alone(&shards, run).await)?;
     let counts = outcome.sum();
     let due = counts.granted;
@@ -86,10 +87,11 @@ pub(super) async fn act(console: Console, acting: Acting) -> Acted {
 }
 
 /// One order in the audit, and a transaction per job; one that has begun meanwhile is left alone. What it came to until an error
-/// comes that is of no one job: nothing more is asked of that shard.
-async fn run_now_in(
+/// comes that is of no one job, or its time is over: nothing more is asked of that shard.
+pub(super) async fn run_now_in(
     shard: &Operations,
     (filter, words, action): (&JobFilter, &str, &OperatorAction),
+    until: Instant,
 ) -> Result<Done, db::Error> {
     let (found, _) = shard.db().in_time(waiting(shard, filter)).await?;
     if found.is_empty() {
@@ -98,7 +100,11 @@ async fn run_now_in(
     let begun = shard.begin_order(new_id(), OrderOfMany::RunNow, (words, found.len() as u64), action);
     let mut given = shard.db().in_time(begun).await?;
     let (mut failed, mut ended_by) = (Vec::new(), None);
-    for job in found {
+    for (nth, job) in found.into_iter().enumerate() {
+        if nth > 0 && Instant::now() >= until {
+            ended_by = Some(Fault::TimeIsOver.into());
+            break;
+        }
         match shard.db().in_time(shard.give_order(&mut given, &job)).await {
             Ok(_) => {}
             Err(error) if error.is_of_one_row() => {
@@ -106,13 +112,13 @@ async fn run_now_in(
                 failed.push(job.to_string());
             }
             Err(error) => {
-                ended_by = Some(error);
+                ended_by = Some(Undone::from(error));
                 break;
             }
         }
     }
     let ended = shard.db().in_time(shard.end_order(&given)).await;
-    Ok(Done { counts: given.counts, failed, error: ended_by.or(ended.err()) })
+    Ok(Done { counts: given.counts, failed, error: ended_by.or(ended.err().map(Undone::from)) })
 }
 
 fn queued(form: &FilterForm, now: Timestamp) -> Result<JobFilter, Fault> {

@@ -3,9 +3,12 @@
 use axum::response::Redirect;
 use operations::TriedNow;
 use records::UserId;
+use tokio::time::Instant;
 
 use super::{
-    Acted, Acting, Confirm, Console, Fault, Query, Visitor, query,
+    Acted, Acting, Confirm, Console, Fault, LONGEST_ORDER, Query, Visitor,
+    page::IN_PART,
+    query,
     webhooks::{Which, missing},
 };
 use crate::commands::webhooks::words;
@@ -48,7 +51,7 @@ pub(super) async fn act(console: Console, acting: Acting) -> Acted {
     };
     let (user, action) = (UserId::new(&*which.user), acting.action()?);
     let operations = console.of_user(&user);
-    let mut word = "unchanged";
+    let (mut word, until) = ("unchanged", Instant::now() + LONGEST_ORDER);
     loop {
         let tried = match which.delivery.as_str() {
             "" => {
@@ -66,6 +69,7 @@ pub(super) async fn act(console: Console, acting: Acting) -> Acted {
             TriedNow::Due(some) if some < TriedNow::BATCH => {
                 return Ok(Redirect::to(&page(&which, "tried-now")));
             }
+            TriedNow::Due(_) if Instant::now() >= until => return Ok(Redirect::to(&page(&which, IN_PART))),
             TriedNow::Due(_) => word = "tried-now",
             TriedNow::Nothing => return Ok(Redirect::to(&page(&which, word))),
             refused => return Err(Fault::Refused(format!("Not tried: {}.", words(refused))).into()),

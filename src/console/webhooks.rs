@@ -6,10 +6,11 @@ use job::Timestamp;
 use operations::{Enabled, EndpointView, GivenUp};
 use records::UserId;
 use serde::Deserialize;
+use tokio::time::Instant;
 
 use super::{
-    Acted, Acting, Confirm, Console, Fault, Frame, Moment, Query, Shown, Visitor, extract::read_place,
-    live_page, query, shards::user,
+    Acted, Acting, Confirm, Console, Fault, Frame, LONGEST_ORDER, Moment, Query, Shown, Visitor,
+    extract::read_place, live_page, page::IN_PART, query, shards::user,
 };
 use crate::{
     commands::{paging::cursor, times::age, webhooks::try_seconds},
@@ -212,11 +213,12 @@ pub(super) async fn recover(console: Console, acting: Acting) -> Acted {
     let back_to = back_to.map_err(|words| Fault::Unreadable(format!("How far back must be {words}.")))?;
     let now = operations.db().in_time(operations.db().now()).await?;
     let since = now - back_to;
-    let mut word = "unchanged";
+    let (mut word, until) = ("unchanged", Instant::now() + LONGEST_ORDER);
     loop {
         let batch = operations.recover_deliveries(&user, endpoint, since, now, BATCH, &action);
         match operations.db().in_time(batch).await?.ok_or_else(|| missing(endpoint))? {
             0 => return Ok(back(&user, endpoint, word)),
+            _ if Instant::now() >= until => return Ok(back(&user, endpoint, IN_PART)),
             _ => word = "recovered",
         }
     }

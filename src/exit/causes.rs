@@ -5,6 +5,7 @@ use std::io;
 use db::Trouble;
 
 use super::Exit;
+use crate::pooler;
 
 /// The causes of an error, outermost first. Libraries like to repeat their source in their own words; a cause whose
 /// text ends the one before says nothing new.
@@ -50,9 +51,6 @@ pub(super) fn next_step(error: &anyhow::Error) -> Option<&'static str> {
     }
 }
 
-pub(crate) const POOLER: &str = "a pooler in front of the server hands every transaction to another session: let it keep \
-    sessions (PgBouncer: pool_mode = session), or name the server itself in its URL";
-
 fn about(trouble: Trouble) -> &'static str {
     match trouble {
         Trouble::Unreachable => {
@@ -78,7 +76,7 @@ fn about(trouble: Trouble) -> &'static str {
             "do the tables belong to the user of its URL? Restore and migrate as that user, or hand over what another one \
              made (`alter table … owner to …`). A view of PostgreSQL's own, pg_…, is given back by `grant select`"
         }
-        Trouble::Pooler => POOLER,
+        Trouble::Pooler => pooler::LOSES_STATEMENTS,
         Trouble::Disk => {
             "a disk of the server is full: make room there, then repeat it. Nothing has to be restarted while the server is up"
         }

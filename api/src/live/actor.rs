@@ -42,8 +42,6 @@ pub(super) const PING: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_secs(90);
 /// How long recognition may take to finish what was said before a conversation is ended on request.
 const FLUSH: Duration = Duration::from_secs(3);
-/// How long what a client still sends is read after the close frame.
-const REST: Duration = Duration::from_secs(1);
 /// Frames that wait for a slow client before nothing more is read from it, and their bytes.
 const MOST_WAITING: usize = 64;
 const MOST_BYTES: usize = 1_024 * 1_024;
@@ -66,6 +64,8 @@ pub(crate) struct Actor {
     pub(super) under_service_key: bool,
     pub(super) seat: Seat,
     pub(super) stop: CancellationToken,
+    /// The process ends, and waits for this session.
+    pub(super) is_stopping: bool,
     pub(super) session: Session,
     pub(super) began: Instant,
     pub(super) current: Option<Current>,
@@ -78,8 +78,11 @@ pub(crate) struct Actor {
     pub(super) speakers: HashMap<i32, Option<String>>,
     pub(super) todo: VecDeque<Todo>,
     pub(super) outbox: VecDeque<Framed>,
+    /// How the socket is closed, as soon as what waits for the client is sent.
     pub(super) close: Option<CloseCode>,
     pub(super) close_sent: bool,
+    /// Everything that was said is stored, or given up.
+    pub(super) is_over: bool,
     pub(super) paused_until: Instant,
     /// When the client has stopped in the middle of speech, if no more audio comes.
     pub(super) stops_at: Option<Instant>,
@@ -103,7 +106,8 @@ impl Actor {
     /// Serves the socket until it is closed and everything that was said is stored.
     pub(crate) async fn serve(mut self, socket: WebSocket, mut events: Option<Events>, first: Vec<Action>) {
         self.state.metrics.live.sessions.inc();
-        let (sink, mut frames) = socket.split();
+        let (sink, frames) = socket.split();
+        let (mut frames, mut hanging_up) = (Some(frames), None);
         let out = writer::spawn(sink, self.state.settings.live.frame_taken_within);
         let mut reads = true;
         let mut work: Working<Outcome> = None;
@@ -122,7 +126,8 @@ impl Actor {
             let listens = listens && wake > Instant::now();
             let happened = tokio::select! {
                 biased;
-                () = self.stop.cancelled(), if self.ending.is_none() => {
+                () = self.stop.cancelled(), if !self.is_stopping => {
+                    self.is_stopping = true;
                     self.restart();
                     Vec::new()
                 }
@@ -146,7 +151,7 @@ impl Actor {
                     }
                     Vec::new()
                 }
-                () = out.closed(), if self.ending.is_none() || self.close_sent => {
+                () = out.closed(), if self.ending.is_none() || self.is_over => {
                     reads = false;
                     self.leave(CloseCode::ByClient);
                     Vec::new()
@@ -163,7 +168,7 @@ impl Actor {
                     Vec::new()
                 }
                 Some(command) = self.commands.1.recv() => self.command(command),
-                frame = frames.next(), if listens => {
+                frame = writer::next_frame(&mut frames), if listens => {
                     // Frames that came together are there at once: after some of them the thread's other tasks have their turns.
                     consume_budget().await;
                     self.last_frame = Instant::now();
@@ -194,15 +199,17 @@ impl Actor {
                 let leaving = self.leave_when_ready();
                 self.carry(leaving, &mut work);
             }
+            if self.close_sent
+                && let Some(frames) = frames.take()
+            {
+                reads = false;
+                hanging_up = Some(tokio::spawn(writer::hang_up(out.clone(), frames)));
+            }
         }
         drop(out);
-        // What the client still sends is read for a moment: a connection that is closed before loses the close frame.
-        let rest = async {
-            while let Some(Ok(_)) = frames.next().await {
-                consume_budget().await;
-            }
-        };
-        let _ = tokio::time::timeout(REST, rest).await;
+        if let Some(hanging_up) = hanging_up {
+            let _ = tokio::time::timeout(writer::REST, hanging_up).await;
+        }
         self.state.metrics.live.sessions.dec();
         let code = self.close.or(self.ending.as_ref().map(|ending| ending.code));
         let code = code.unwrap_or(CloseCode::ByClient);
@@ -262,7 +269,10 @@ impl Actor {
                 Action::Flushed => self.flushes.drain(..).for_each(|waiting| {
                     let _ = waiting.send(());
                 }),
-                Action::Close(code) => self.close = Some(code),
+                Action::Close(code) => {
+                    self.close = Some(code);
+                    self.is_over = true;
+                }
                 operation => {
                     let operator = Arc::clone(&self.operator);
                     let usage = self.ear.as_ref().and_then(|ear| self.taken.due(&operation, ear));
@@ -369,7 +379,7 @@ impl Actor {
 
     fn is_done(&self, out_is_closed: bool) -> bool {
         let too_late = self.ending.as_ref().is_some_and(|ending| ending.is_over());
-        too_late || (out_is_closed && self.close.is_some())
+        too_late || (out_is_closed && self.is_over)
     }
 
     /// When the next timer is due. `looks`: nothing is being looked up.

@@ -117,6 +117,8 @@ impl Actor {
             outbox: VecDeque::new(),
             close: None,
             close_sent: false,
+            is_over: false,
+            is_stopping: false,
             paused_until: now,
             stops_at: None,
             last_frame: now,

@@ -1,16 +1,22 @@
-//! The sending half of a socket: frames in order, from a bounded queue.
+//! The sending half of a socket: frames in order, from a bounded queue. And how a socket is closed.
 
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
-use futures::{SinkExt, stream::SplitSink};
+use futures::{
+    SinkExt, StreamExt,
+    stream::{SplitSink, SplitStream},
+};
 use live::CloseCode;
-use tokio::{sync::mpsc, time::timeout};
+use tokio::{sync::mpsc, task::coop::consume_budget, time::timeout};
 
 use crate::state::Reservation;
 
 /// Frames that are handed over before the session keeps the next ones itself.
 const QUEUE: usize = 8;
+
+/// How long what a client still sends is read after the close frame.
+pub(super) const REST: Duration = Duration::from_secs(1);
 
 /// The text of a frame, and the memory that it holds until it is sent.
 pub(super) type Framed = (String, Option<Reservation>);
@@ -41,4 +47,25 @@ pub(super) fn spawn(mut socket: SplitSink<WebSocket, Message>, patience: Duratio
         }
     });
     sender
+}
+
+/// The next frame, until the socket is being closed.
+pub(super) async fn next_frame(
+    frames: &mut Option<SplitStream<WebSocket>>,
+) -> Option<Result<Message, axum::Error>> {
+    match frames {
+        Some(frames) => frames.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Reads for a moment what the client still sends once the close frame is sent: a connection that is closed before loses it.
+pub(super) async fn hang_up(out: mpsc::Sender<Out>, mut frames: SplitStream<WebSocket>) {
+    out.closed().await;
+    let rest = async {
+        while let Some(Ok(_)) = frames.next().await {
+            consume_budget().await;
+        }
+    };
+    let _ = timeout(REST, rest).await;
 }

@@ -12,7 +12,7 @@ use tracing::Instrument;
 
 use crate::{
     Db, Error, Hosts, Secrets, Shard, Waker,
-    deadline::{ANSWER, BELIEVED, SuspectConnections},
+    deadline::{ANSWER, SuspectConnections},
     locate::Locator,
     release,
 };
@@ -184,10 +184,7 @@ fn sessions(size: u32, shard: Shard, locator: &Locator, suspects: &SuspectConnec
                 if suspects.is_outdated(state.age) {
                     return Ok(false);
                 }
-                match state.idle_for < BELIEVED && !suspects.are_raised() {
-                    true => Ok(true),
-                    false => suspects.ask(session).await,
-                }
+                suspects.ask(session, (state.age, state.idle_for)).await
             })
         })
         .after_release(move |session, _| {

@@ -23,7 +23,7 @@ pub(crate) const ANSWER: Duration = Duration::from_secs(15);
 
 /// A session that answered this short a while ago is believed to be alive; to ask it would be a round trip before every
 /// statement. One that died since fails what it is used for, like one that dies a moment later.
-pub(crate) const BELIEVED: Duration = Duration::from_secs(1);
+const BELIEVED: Duration = Duration::from_secs(1);
 
 /// How long a session may take to say that it lives.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
@@ -34,6 +34,10 @@ const READERS: Duration = Duration::from_secs(3);
 /// How many of the sessions that are handed on next are doubted: the one that was given up is among them.
 const SUSPECTED: u32 = 64;
 
+/// After so long without an answer to any operation, whatever was open is taken for dead. One that waits for less says nothing of the
+/// other sessions: on a slow server they would all be opened anew, which makes it slower.
+const SILENT: Duration = Duration::from_secs(5);
+
 /// Sessions whose operation was given up. The pool would wait for them for ever before it hands them on.
 #[derive(Clone, Default)]
 pub(crate) struct SuspectConnections(Arc<Raised>);
@@ -42,6 +46,10 @@ pub(crate) struct SuspectConnections(Arc<Raised>);
 struct Raised {
     /// How many of the sessions that are handed on next are doubted.
     asked: AtomicU32,
+    /// When an operation was answered last.
+    heard: Mutex<Option<Instant>>,
+    /// When the server was taken for dead.
+    dead: Mutex<Option<Instant>>,
     /// Since when the schema is another one than that by which older sessions planned.
     replanned: Mutex<Option<Instant>>,
 }
@@ -49,6 +57,14 @@ struct Raised {
 impl SuspectConnections {
     fn raise(&self) {
         self.0.asked.store(SUSPECTED, Ordering::Release);
+        if self.0.heard.lock().is_none_or(|at| at.elapsed() >= SILENT) {
+            *self.0.dead.lock() = Some(Instant::now());
+        }
+    }
+
+    /// An operation was answered.
+    fn hear(&self) {
+        *self.0.heard.lock() = Some(Instant::now());
     }
 
     /// Whether there are any.
@@ -56,10 +72,15 @@ impl SuspectConnections {
         self.0.asked.load(Ordering::Acquire) > 0
     }
 
-    /// Whether there are any; one less from now on.
-    fn are_any(&self) -> bool {
+    /// One less is doubted from now on.
+    fn count_down(&self) {
         let less = |left: u32| left.checked_sub(1);
-        self.0.asked.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).is_ok()
+        let _ = self.0.asked.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
+    }
+
+    /// Whether a session of that age was open when the server was taken for dead.
+    fn is_dead(&self, age: Duration) -> bool {
+        self.0.dead.lock().is_some_and(|since| since.elapsed() <= age)
     }
 
     /// A migration has changed what a kept plan answers: the server refuses the plan on each session that has it, and the
@@ -78,12 +99,24 @@ impl SuspectConnections {
         self.0.replanned.lock().is_some_and(|since| since.elapsed() <= age)
     }
 
-    /// Whether a session that was idle may be used. When sessions are suspect a new one is opened: what was open with it may be dead too.
+    /// Whether a session that was idle so long may be used. It is asked where it may have died meanwhile, or some are suspect; and
+    /// not where all that was open is taken for dead, because each would be waited for in its turn.
     ///
     /// # Errors
     /// When it may not: it is thrown away, and its place in the pool is free.
-    pub(crate) async fn ask(&self, session: &mut PgConnection) -> Result<bool, sqlx::Error> {
-        if self.are_any() { Err(silence()) } else { sign_of_life(session).await }
+    pub(crate) async fn ask(
+        &self,
+        session: &mut PgConnection,
+        (age, idle_for): (Duration, Duration),
+    ) -> Result<bool, sqlx::Error> {
+        if self.is_dead(age) {
+            return Err(silence());
+        }
+        if idle_for < BELIEVED && !self.are_raised() {
+            return Ok(true);
+        }
+        self.count_down();
+        sign_of_life(session).await
     }
 }
 
@@ -117,7 +150,7 @@ impl Db {
         async move {
             // It is dropped after the sessions are marked suspect, and its session with it.
             if let Ok(answer) = tokio::time::timeout(wait, verb.as_mut()).await {
-                return answer.inspect_err(|error| self.note_error(error));
+                return answer.inspect(|_| self.suspects.hear()).inspect_err(|error| self.note_error(error));
             }
             self.suspect_connections();
             Err(Error::Unavailable { at, source: silence() })
@@ -168,9 +201,26 @@ mod tests {
     #[test]
     fn deadline_timeout_marks_a_bounded_number_of_sessions_suspect() {
         let suspects = SuspectConnections::default();
-        assert!(!suspects.are_any());
+        assert!(!suspects.are_raised());
         suspects.raise();
-        assert!((0..SUSPECTED).all(|_| suspects.are_any()));
-        assert!(!suspects.are_any());
+        for _ in 0..SUSPECTED {
+            assert!(suspects.are_raised());
+            suspects.count_down();
+        }
+        assert!(!suspects.are_raised());
+    }
+
+    #[test]
+    fn sessions_are_taken_for_dead_only_if_none_answers() {
+        let (suspects, hour) = (SuspectConnections::default(), Duration::from_secs(3_600));
+        suspects.hear();
+        suspects.raise();
+        assert!(suspects.are_raised() && !suspects.is_dead(hour), "the server is slow");
+        *suspects.0.heard.lock() = Instant::now().checked_sub(SILENT);
+        suspects.raise();
+        assert!(
+            suspects.is_dead(hour) && !suspects.is_dead(Duration::ZERO),
+            "what is opened then is trusted"
+        );
     }
 }

@@ -33,6 +33,7 @@ pub use idempotency::{Repeat, RequestKey};
 pub use locate::{Hosts, writes};
 pub use lock::{TurnLease, lock_user};
 pub use migrate::{ENCODING, MIGRATOR, Migrated, applied, encoding};
+pub use pooler::Pooling;
 pub use secrets::{BadSecretsKey, Secrets};
 pub use shard::{Found, Shard};
 pub use waker::{Waker, index_of};

@@ -10,7 +10,7 @@ use sqlx::{
     migrate::{Migrate, MigrateError, Migration, Migrator},
 };
 
-use crate::{Db, Error, Shard, connect::of_one, error::is_of_a_lock, shard};
+use crate::{Db, Error, Pooling, Shard, connect::of_one, error::is_of_a_lock, shard};
 
 /// The schema, forward only (`migrations/`).
 pub static MIGRATOR: Migrator = sqlx::migrate!("../../migrations");
@@ -19,6 +19,11 @@ impl Db {
     /// Applies the migrations that are missing. Of several processes that do so at once, each migration is applied by one.
     pub async fn migrate(&self) -> Result<Migrated, Error> {
         self.locate().await?;
+        // The lock and the limits of the session would be those of whatever the pooler hands on. A server that has no sessions left for
+        // the question says the rest by itself.
+        if self.pooling().await.is_ok_and(|found| found != Pooling::Sessions) {
+            return Ok(Migrated::Pooled);
+        }
         // A migration takes as long as the tables are large.
         let unlimited = of_one(self.locator.writer());
         let migrated = apply_missing(self.shard, &unlimited, &self.pool).await;
@@ -68,6 +73,8 @@ pub enum Migrated {
         /// Those that it does not know.
         unknown: Vec<i64>,
     },
+    /// A pooler hands each transaction to another session: nothing was done.
+    Pooled,
     /// The database is another shard: nothing was done.
     OtherShard(Shard),
     /// The database is empty, and stores texts in this encoding instead of [`ENCODING`]: nothing was done.
@@ -114,7 +121,7 @@ async fn apply_missing(shard: Shard, own: &PgPool, others: &PgPool) -> Result<Mi
             {
                 return Ok(Migrated::OtherSchema { holds, makes });
             }
-            let pid = sqlx::query_scalar(include_str!("../sql/migrations/pid.sql"));
+            let pid = sqlx::query_scalar(include_str!("../sql/sessions/pid.sql"));
             let pid = pid.fetch_one(&mut *session).await?;
             tokio::select! {
                 applied = apply(&missing, &mut session) => applied?,

@@ -1,4 +1,4 @@
-//! Whether a pooler in front of the server keeps sessions, or at least what they have prepared.
+//! What a pooler in front of the server does with sessions.
 
 use std::{io::ErrorKind, time::Duration};
 
@@ -20,27 +20,51 @@ const ANOTHERS: [&str; 3] = ["42P05", "26000", "08P01"];
 /// process has.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Whose a session of ours is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pooling {
+    /// The server's: there is no pooler, or it keeps sessions.
+    Sessions,
+    /// A pooler's, which hands each transaction to some session of the server. What is prepared is found in every one of them; what is
+    /// listened for is not heard, and some poolers end a session that is notified.
+    Transactions,
+    /// The same, and prepared statements are lost: a statement fails, or is another client's of the same name.
+    LosesStatements,
+}
+
 impl Db {
-    /// Whether prepared statements are lost between transactions, because a pooler hands each to another session: then a statement
-    /// fails, or is another client's of the same name. Of two sessions that were just opened, both prepare their first one under
-    /// the same name, which a session of the server's own can have once.
+    /// What is found with two sessions that were just opened. Both prepare their first statement under the same name, which a session
+    /// of the server's own can have once; and both ask by which of the server's processes they are served, which is one for each as
+    /// long as it lives. Under load a pooler may happen to look as if it kept sessions.
     ///
     /// # Errors
     /// When the server did not say so, or not within five seconds.
-    pub async fn loses_statements(&self) -> Result<bool, Error> {
+    pub async fn pooling(&self) -> Result<Pooling, Error> {
         self.locate().await?;
         let options = self.pool.connect_options();
-        let asked = timeout(PATIENCE, loses_statements(&options)).await;
+        let asked = timeout(PATIENCE, pooling(&options)).await;
         Ok(asked.unwrap_or_else(|_| Err(sqlx::Error::Io(ErrorKind::TimedOut.into())))?)
     }
 }
 
-async fn loses_statements(options: &PgConnectOptions) -> Result<bool, sqlx::Error> {
+async fn pooling(options: &PgConnectOptions) -> Result<Pooling, sqlx::Error> {
     let (mut one, mut other) = (options.connect().await?, options.connect().await?);
-    let loses = !echoes(&mut one, "one").await? || !echoes(&mut other, "other").await?;
+    if !echoes(&mut one, "one").await? || !echoes(&mut other, "other").await? {
+        return Ok(Pooling::LosesStatements);
+    }
+    let of_one = server_process(&mut one).await?;
+    let mut is_shared = server_process(&mut other).await? == of_one;
+    // Twice: where two sessions of the server take turns, the first is back at its own.
+    for _ in 0..2 {
+        is_shared |= server_process(&mut one).await? != of_one;
+    }
     one.close().await?;
     other.close().await?;
-    Ok(loses)
+    Ok(if is_shared { Pooling::Transactions } else { Pooling::Sessions })
+}
+
+async fn server_process(session: &mut PgConnection) -> Result<i32, sqlx::Error> {
+    sqlx::query_scalar(include_str!("../sql/sessions/pid.sql")).fetch_one(session).await
 }
 
 /// Whether the session answers what it was asked.
@@ -76,7 +100,7 @@ mod tests {
         let options = options.username("ann").database("listen").ssl_mode(PgSslMode::Disable);
         let db = Db::new(options, 1, Secrets::default(), Shard::default());
         let began = Instant::now();
-        let asked = timeout(Duration::from_secs(60), db.loses_statements()).await;
+        let asked = timeout(Duration::from_secs(60), db.pooling()).await;
         assert!(asked.is_ok_and(|asked| asked.is_err()) && began.elapsed() < Duration::from_secs(10));
         Ok(())
     }

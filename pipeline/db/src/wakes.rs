@@ -22,7 +22,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 impl Db {
     /// Tells other processes of work that was committed here, and this one of theirs, until dropped. Has a
-    /// connection of its own to hear, and borrows one to tell; where a pooler swallows notifications, polling does the same a little later.
+    /// connection of its own to hear, and borrows one to tell. Where it does not run, polling does the same up to a second later.
     pub async fn carry_wakes(&self) {
         tokio::join!(self.tell_others(), self.hear_others());
     }

@@ -110,12 +110,16 @@ impl TableHealth {
 }
 
 impl Operations {
-    /// One bounded read of the server's own views.
+    /// One bounded read of the server's own views, each of its three statements no longer than `patience`.
     ///
     /// # Errors
-    /// When the database does not answer, or keeps these views from our role.
-    pub async fn health(&self) -> Result<Health, Error> {
+    /// When the database does not answer, not in time, or keeps these views from our role.
+    pub async fn health(&self, patience: &str) -> Result<Health, Error> {
         let (mut transaction, now) = self.db.begin().await?;
+        sqlx::query(include_str!("../sql/sessions/patience.sql"))
+            .bind(patience)
+            .execute(&mut *transaction)
+            .await?;
         // Besides sessions, a prepared transaction, a replication slot and a standby that gives feedback can each keep vacuum
         // from removing what is dead.
         let Server { health, started_at, name } = sqlx::query_as(include_str!("../sql/servers/database.sql"))

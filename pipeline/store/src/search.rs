@@ -116,7 +116,9 @@ impl Store {
         if kind != FoundKind::Conversation {
             rows = rows.bind(words.configuration);
         }
-        let found: Vec<Found> = rows.persistent(KEPT_PLANS).fetch_all(self.db.pool()).await?;
+        // In a transaction: behind a pooler another session would execute what this one has parsed.
+        let mut transaction = self.db.begin_reading().await?;
+        let found: Vec<Found> = rows.persistent(KEPT_PLANS).fetch_all(&mut *transaction).await?;
         Ok(found.into_iter().map(|found| Found { kind, ..found }).collect())
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn server(found: &Examination, workers: &Workers, near: &Near) -> Vec
         encoding(&found.encoding),
         writes(found),
         settings(found),
-        clock::clock(near.skew),
+        clock::clock(near.skew, found.writes),
         connections(found),
         open_files(near.open_files),
     ];

@@ -2,12 +2,15 @@
 
 use axum::http::StatusCode;
 use job::{FailureCode, JobId};
-use operations::{ActionFilter, Operations};
+use ledger::OperatorAction;
+use operations::{ActionFilter, JobFilter, Operations};
 use outbox::{DeliveryOutcome, DeliveryPolicy, NewEndpoint};
 use records::{ConversationId, EventKind, UserId, WebhookFormat};
 use secrecy::SecretString;
+use tokio::time::Instant;
 
 use super::world::{Who, World};
+use crate::console::{Undone, run_now::run_now_in};
 
 /// A job of Ann's that backs off.
 async fn backing_off(world: &World, id: &str) -> JobId {
@@ -71,6 +74,33 @@ async fn operator_runs_all_waiting_jobs_now_after_a_review() {
     assert_eq!(done(&world).await, [("bulk_run_now".to_owned(), "olga".to_owned())], "one order");
     let audit = world.get("/console/audit", olga).await.text;
     assert!(audit.contains("waiting jobs, user ann: 2 done, 0 refused"), "{audit}");
+}
+
+/// The listener gave the answer up after 90 seconds: an empty page, and an audit without an end.
+#[tokio::test]
+async fn order_for_many_jobs_ends_in_time_and_the_next_one_goes_on_with_the_rest() {
+    let world = World::with_keys().await;
+    for id in ["c", "d"] {
+        backing_off(&world, id).await;
+    }
+    let operations = Operations::new(&world.ledger);
+    let action = OperatorAction::new("olga", "the server is back");
+    let run = async || {
+        let waits_at = Some(operations.db().now().await.unwrap());
+        let filter =
+            JobFilter { status: Some("queued".to_owned()), waits_at, limit: 9, ..JobFilter::default() };
+        run_now_in(&operations, (&filter, "all", &action), Instant::now()).await.unwrap()
+    };
+
+    let first = run().await;
+
+    assert_eq!((first.counts.granted, first.error.map(|error| error.name())), (1, Some("time-is-over")));
+    let (heading, words) = Undone::of_name("time-is-over").unwrap().words();
+    assert!(heading.contains("time") && words.contains("give the order again"), "{heading}: {words}");
+    let second = run().await;
+    assert!(second.counts.granted == 1 && second.error.is_none());
+    let audit = operations.actions(&ActionFilter { limit: 9, ..ActionFilter::default() }).await.unwrap();
+    assert_eq!(audit.iter().filter(|action| action.action == "bulk_run_now").count(), 2, "{audit:?}");
 }
 
 #[tokio::test]

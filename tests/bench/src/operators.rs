@@ -27,7 +27,7 @@ pub(crate) async fn looks(setup: &Setup, dead: i64) -> Looked {
         let backlog = Operations::new(&setup.ledger).backlog().await.unwrap();
         // By design it looks at the newest thousand alone.
         assert_eq!(backlog.dead_letters.iter().map(|(_, jobs)| *jobs).sum::<i64>(), dead.min(1_000));
-        Operations::new(&setup.ledger).health().await.unwrap();
+        Operations::new(&setup.ledger).health("10s").await.unwrap();
     });
     let overview = timed(async || {
         let overview = Operations::new(&setup.ledger).overview().await.unwrap();

@@ -7,11 +7,13 @@ mod tap;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ledger::Shards;
 use outside::Sender;
 use records::UserId;
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -20,6 +22,9 @@ use crate::chance::Chance;
 use crate::metrics::Metrics;
 
 pub use tap::AudioTap;
+
+/// How long audio is sent once the process is to stop: sessions end within ten seconds, and slow receivers would take minutes.
+const GRACE: Duration = Duration::from_secs(20);
 
 /// The audio webhooks of one process. Cheap to clone; [`run`](Self::run) waits for what is still to be sent.
 #[derive(Clone)]
@@ -67,12 +72,15 @@ impl AudioWebhooks {
         tap
     }
 
-    /// Returns once `soft` is cancelled and the last audio of sessions that have ended is sent, or when `hard` is.
+    /// Returns once `soft` is cancelled and the last audio of sessions that have ended is sent, at most 20 seconds later, or when `hard`
+    /// is.
     pub async fn run(self, soft: CancellationToken, hard: CancellationToken) {
         let sent = async {
             soft.cancelled().await;
             self.0.tracker.close();
-            self.0.tracker.wait().await;
+            if timeout(GRACE, self.0.tracker.wait()).await.is_err() {
+                tracing::warn!("raw audio that receivers have not taken is given up");
+            }
         };
         tokio::select! {
             () = sent => {}
@@ -84,5 +92,33 @@ impl AudioWebhooks {
 impl fmt::Debug for AudioWebhooks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AudioWebhooks").field("open", &self.0.tracker.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use ledger::{Ledger, Settings};
+    use outside::Guard;
+    use prometheus::Registry;
+    use sqlx::postgres::PgConnectOptions;
+
+    use super::*;
+
+    /// The platform killed a process whose receivers were slow, before it had said goodbye.
+    #[tokio::test(start_paused = true)]
+    async fn process_that_stops_waits_no_longer_for_slow_receivers_than_its_grace_period() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let away = PgConnectOptions::new_without_pgpass().host("127.0.0.1").port(1);
+        let sender = Sender::new(Guard::new(Vec::new())).unwrap();
+        let metrics = Metrics::new(&Registry::new()).unwrap();
+        let ledger = Ledger::new(away, Settings::default());
+        let webhooks = AudioWebhooks::new(ledger, sender, metrics, 1, AudioWebhooks::BUDGET);
+        let _tap = webhooks.open(&UserId::new("ann"), 16_000);
+        let soft = CancellationToken::new();
+        soft.cancel();
+        let ended = timeout(Duration::from_secs(30), webhooks.run(soft, CancellationToken::new())).await;
+        assert!(ended.is_ok());
     }
 }

@@ -31,6 +31,13 @@ impl Ending {
         self.finish_until.unwrap_or(self.over_at)
     }
 
+    fn hurry(&mut self, now: Instant) {
+        if let Some(until) = &mut self.finish_until {
+            *until = (*until).min(now + FINISH);
+        }
+        self.over_at = self.over_at.min(now + FINISH + STORE);
+    }
+
     /// Recognition has had its time.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.finish_until.is_some_and(|until| now >= until)
@@ -50,6 +57,8 @@ impl Actor {
         }
         let (finish, store) = match code {
             CloseCode::ByClient | CloseCode::Superseded => {
+                // The client hears of nothing more: the rest goes on behind the close frame.
+                self.close = Some(code);
                 self.seat.linger(self.state.settings.live.sessions_per_user);
                 (FINISH_ALONE, STORE_ALONE)
             }
@@ -68,10 +77,16 @@ impl Actor {
         self.ending = Some(ending);
     }
 
-    /// The process is being replaced: the client is asked to connect again, and its conversation stays in progress.
+    /// The process is being replaced: the client is asked to connect again, and its conversation stays in progress. A session without a
+    /// client has no longer than one with a client from now on: the process is killed when its grace period is over.
     pub(super) fn restart(&mut self) {
-        self.status(StatusFrame::of(ServiceStatus::Restarting));
-        self.leave(CloseCode::Restarting);
+        match &mut self.ending {
+            Some(ending) => ending.hurry(Instant::now()),
+            None => {
+                self.status(StatusFrame::of(ServiceStatus::Restarting));
+                self.leave(CloseCode::Restarting);
+            }
+        }
     }
 
     /// What was heard before a request is recognized, or its time is over.
@@ -102,5 +117,25 @@ impl Actor {
             }
             _ => Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The platform killed a process with sessions whose clients had left, and what they had heard was lost with it.
+    #[test]
+    fn ending_without_a_client_is_as_short_as_any_other_when_the_process_stops() {
+        let now = Instant::now();
+        let (finish, over) = (now + FINISH_ALONE, now + FINISH_ALONE + STORE_ALONE);
+        let code = CloseCode::ByClient;
+        let mut ending = Ending { code, finish_until: Some(finish), reported: false, over_at: over };
+        ending.hurry(now);
+        assert_eq!((ending.next(), ending.over_at), (now + FINISH, now + FINISH + STORE));
+        let soon = now + FINISH / 2;
+        let mut ending = Ending { code, finish_until: None, reported: true, over_at: soon };
+        ending.hurry(now);
+        assert_eq!(ending.next(), soon, "it is not prolonged");
     }
 }

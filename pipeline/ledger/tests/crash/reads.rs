@@ -41,7 +41,7 @@ macro_rules! reads {
 
 reads! { db, store, outbox, ledger, operations, subject:
     outbox.oldest_unhanded(); outbox.due_tasks(None, 9);
-    db.is_migrated(); db.accepts_writes(); db.loses_statements(); db.now(); db.locate(); db.found_shards(); ledger.is_job_due(job::Queue::Creation); operations.backlog(); operations.health(); operations.gauges(); operations.overview(); operations.examine(); operations.workers(); operations.pauses();
+    db.is_migrated(); db.accepts_writes(); db.pooling(); db.now(); db.locate(); db.found_shards(); ledger.is_job_due(job::Queue::Creation); operations.backlog(); operations.health("10s"); operations.gauges(); operations.overview(); operations.examine(); operations.workers(); operations.pauses();
     store.goals(&subject.user, &GoalFilter { limit: 9, ..GoalFilter::default() });
     store.goal(&subject.user, &GoalId::new("g"));
     store.goal_history(&subject.user, &GoalId::new("g"), 9);

@@ -117,6 +117,33 @@ async fn suspect_connections_are_checked_before_use() {
     read(&world, &ledger).await.unwrap();
 }
 
+/// On a slow server a request that waited a second had all sessions of its process opened anew, which made the server slower.
+#[tokio::test]
+async fn one_slow_answer_replaces_no_other_connection() {
+    let world = World::new().await;
+    let ledger = Ledger::new(world.database.options(), Settings { connections: 4, ..Settings::default() });
+    let open = async || {
+        let (mut held, mut found) = (Vec::new(), Vec::new());
+        for _ in 0..4 {
+            let mut session = ledger.db().pool().acquire().await.unwrap();
+            let pid = sqlx::query_scalar("select pg_backend_pid()").fetch_one(&mut *session).await.unwrap();
+            found.push(pid);
+            held.push(session);
+        }
+        found
+    };
+    let before: Vec<i32> = open().await;
+    ledger.db().in_time(ledger.db().now()).await.unwrap();
+    let locked = world.database.hold_locks("lock table conversations in access exclusive mode").await;
+    let filter = ConversationFilter::default();
+    let read = ledger.store().conversations(&world.ann, &filter);
+    let given_up = ledger.db().within(Duration::from_millis(300), read).await;
+    assert!(given_up.is_err_and(|error| matches!(error, db::Error::Unavailable { .. })));
+    drop(locked);
+    let kept = open().await.into_iter().filter(|pid| before.contains(pid)).count();
+    assert!(kept >= 3, "{kept} of 4 were kept");
+}
+
 #[tokio::test]
 async fn closing_the_ledger_waits_for_running_statements_only() {
     let world = World::new().await;

@@ -93,7 +93,7 @@ async fn backlog_of_a_queue_counts_ready_and_running_jobs_and_is_0_if_paused() {
 #[tokio::test]
 async fn health_reads_tables_sessions_and_sizes() {
     let world = World::new().await;
-    let health = world.operations().health().await.unwrap();
+    let health = world.operations().health("10s").await.unwrap();
     let names: Vec<&str> = health.tables.iter().map(|table| table.name.as_str()).collect();
     assert_eq!(names.len(), 7, "every busy table exists: {names:?}");
     let states: Vec<&str> = health.sessions.iter().map(|(state, _)| *state).collect();
@@ -109,9 +109,9 @@ async fn health_shows_the_oldest_transaction_and_snapshot() {
         .execute(&mut *open)
         .await
         .unwrap();
-    let before = world.operations().health().await.unwrap();
+    let before = world.operations().health("10s").await.unwrap();
     world.run("update users set name = 'Ann' where user_id = 'ann'").await;
-    let after = world.operations().health().await.unwrap();
+    let after = world.operations().health("10s").await.unwrap();
     assert!(after.sessions.contains(&("waiting", 0)), "no session waits for a lock: {after:?}");
     assert!(after.oldest_transaction_age > before.oldest_transaction_age, "{before:?} {after:?}");
     assert!(after.oldest_snapshot_age > 0, "the update came after the snapshot: {after:?}");

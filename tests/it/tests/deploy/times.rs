@@ -2,12 +2,17 @@
 
 use crate::files::{containers, deployments, documents, effective, number, read, setting, text};
 
-/// What the program adds to the waits of its settings: two seconds for the answer, and five for its own end.
-const MARGIN: i64 = 7;
+/// What the program adds to the wait of a create: two seconds for the answer.
+const ANSWER: i64 = 2;
+/// What runs, live sockets, turns of the assistant and raw audio may take, each at most.
+const WORK: i64 = 20;
+/// And what its own end may.
+const OWN_END: i64 = 5;
 
 /// How long a process may take: it accepts on, and then a create may wait.
 fn needed(settings: &serde_json::Value) -> i64 {
-    setting(settings, "drain_seconds") + setting(settings, "create_wait_seconds") + MARGIN
+    let answer = setting(settings, "create_wait_seconds") + ANSWER;
+    setting(settings, "drain_seconds") + answer.max(WORK) + OWN_END
 }
 
 #[test]
