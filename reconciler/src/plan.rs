@@ -58,8 +58,8 @@ pub(crate) enum OnError {
 }
 
 impl OnError {
-    /// `again`: the row before met a passing error too. One may be the row's; two in a row are the database's, where the
-    /// database does not say that rows are locked.
+    /// `again`: the row before was not answered either. One may be the row's; two in a row are the database's. A row of which the
+    /// database says that it is locked is answered.
     pub(crate) fn of(error: &Error, again: bool) -> Self {
         match error {
             Error::Unavailable { .. } if again && !error.is_of_one_row() => Self::End,

@@ -64,7 +64,7 @@ impl<'a> Repairs<'a> {
             OnError::End => Err(error),
             OnError::GoOn => {
                 tracing::warn!(job_id = job.as_str(), %error, "a job could not be reconciled; it stays due");
-                (self.trouble, self.troubled) = (true, true);
+                (self.trouble, self.troubled) = (!error.is_of_one_row(), true);
                 Ok(())
             }
             OnError::Defer => {

@@ -146,9 +146,10 @@ pub async fn end_due(
                 Err(error) => {
                     // Rows that are locked, a user's above all, stop no other.
                     let is_away = error.is_passing() && !error.is_of_one_row();
-                    if is_away && std::mem::replace(&mut failed, is_away) {
+                    if is_away && failed {
                         return Err(error);
                     }
+                    failed = is_away;
                     let conversation_id = conversation.as_str();
                     tracing::warn!(conversation_id, %error, "a live conversation could not be ended");
                 }

@@ -110,3 +110,24 @@ async fn expired_live_sessions_that_are_locked_block_no_other() {
     reconciler::end_due(&setup.ledger, Duration::ZERO, &setup.metrics, &setup.stop).await.unwrap();
     assert_eq!(setup.count(ADMITTED).await, 1);
 }
+
+#[tokio::test]
+async fn expired_live_sessions_are_ended_behind_two_unanswered_ones_that_are_not_in_a_row() {
+    let setup = Setup::new().await;
+    for id in ["c1", "c2", "c3", "c4"] {
+        spoken(&setup, id).await;
+    }
+    setup.sql("update conversations set process_after = now() - interval '1 minute'").await;
+    // A statement that takes too long, a row that is locked, and another statement that takes too long.
+    setup
+        .sql(
+            "create function refuse() returns trigger language plpgsql as $$ begin \
+                 raise exception 'no' using errcode = \
+                     case new.conversation_id when 'c2' then '55P03' else '57014' end; end $$; \
+             create trigger refuse before insert on finalization_jobs for each row \
+                 when (new.conversation_id <> 'c4') execute function refuse()",
+        )
+        .await;
+    reconciler::end_due(&setup.ledger, Duration::ZERO, &setup.metrics, &setup.stop).await.unwrap();
+    assert_eq!(setup.count(ADMITTED).await, 1);
+}

@@ -113,7 +113,7 @@ impl Session<'_> {
         Ok(mcp::response(&body(self.send(Method::POST, Some(message)).await.0)?))
     }
 
-    /// Sends once, never twice; with the session's id of the answer.
+    /// Sends a message, which is processed once at most; with the session's id of the answer.
     async fn send(&self, method: Method, message: Option<&Value>) -> (Heard, Option<String>) {
         let mut headers = vec![("accept".to_owned(), "application/json, text/event-stream".to_owned())];
         let mut head = |name: &str, value: &str| headers.push((name.to_owned(), value.to_owned()));

@@ -14,7 +14,7 @@ tokio::task_local! {
 
 #[derive(Debug, Default)]
 struct Book {
-    /// The counts alone.
+    /// Of each, only the counts are set.
     stages: BTreeMap<StageName, Spent>,
     changes: u64,
     saved: u64,

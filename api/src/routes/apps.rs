@@ -148,7 +148,7 @@ async fn list(
     parameters: Query,
 ) -> Result<Response, Error> {
     let (page, filter) = query(&parameters, read_filter)?;
-    // As much again for the answer that is made of them.
+    // Twice: for the answer, too.
     let reserve = |bytes: usize| caller.account.hold_for_answer(2 * bytes);
     let apps = state.ledger.store().apps_within(&caller.user, &filter, reserve).await?.map_err(too_long)?;
     Ok(links::answer(&uri, page, &apps, |app| shape(&state, &caller.user, app)))

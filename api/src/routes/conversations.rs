@@ -60,7 +60,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 async fn list(state: AppState, caller: Caller, parameters: Query) -> Answered {
     let (page, filter) = query(&parameters, read_filter)?;
-    // As much again for the answer that is made of them, where that is not reserved when its size is known.
+    // Twice: for the answer, too. One with transcripts is reserved when it is written.
     let times = if filter.with_transcript { 1 } else { 2 };
     let reserve = |bytes: usize| caller.account.hold_for_answer(times * bytes);
     let views =

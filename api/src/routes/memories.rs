@@ -101,7 +101,7 @@ fn visibility() -> Named<Choice<&'static str, bool>> {
 
 async fn list(state: AppState, caller: Caller, parameters: Query) -> Answered {
     let (page, filter) = query(&parameters, read_filter)?;
-    // As much again for the answer that is made of them.
+    // Twice: for the answer, too.
     let reserve = |bytes: usize| caller.account.hold_for_answer(2 * bytes);
     let found = state.ledger.store().memories_within(&caller.user, &filter, reserve).await?;
     let memories = found.map_err(too_long)?;

@@ -184,6 +184,23 @@ async fn chat_has_one_turn_at_a_time_and_a_repeat_starts_none() {
     assert_eq!(bench.get("/v2/messages").await.body, json!([]));
 }
 
+/// It removed the turn: the thread was looked at before it began, and cleared after.
+#[tokio::test]
+async fn chat_that_is_cleared_while_a_turn_begins_in_it_is_409_and_keeps_the_turn() {
+    let Talk { bench, .. } = talk().await;
+    let begun = "lock table chat_messages in share row exclusive mode; \
+        insert into chat_messages (user_id, thread, message_id, created_at, sender, text) values \
+            ('ann', 'main', '00000000-0000-7000-8000-000000000001', now(), 'human', 'Hello'), \
+            ('ann', 'main', '00000000-0000-7000-8000-000000000002', now() + interval '1 microsecond', 'ai', ''); \
+        insert into chat_turns (user_id, thread, question_id, reply_id, begun_at, status, running_until) values \
+            ('ann', 'main', '00000000-0000-7000-8000-000000000001', '00000000-0000-7000-8000-000000000002', now(), \
+             'running', now() + interval '1 minute')";
+    let clearing = bench.ask(&bench.key, Method::DELETE, "/v2/messages", None);
+    let cleared = bench.database.overtaken_by(begun, clearing).await;
+    assert_eq!(cleared.status, StatusCode::CONFLICT);
+    assert_eq!(bench.get("/v2/messages").await.body.as_array().map(Vec::len), Some(2));
+}
+
 #[tokio::test]
 async fn chat_turn_continues_after_a_hang_up() {
     let Talk { bench, gate, .. } = talk().await;

@@ -107,7 +107,7 @@ async fn known_person_names_a_speaker() {
     assert_eq!(patch(&bench, &place, json!({})).await.kinds(), [("value_error", &json!(["body"]))]);
 }
 
-/// A name stands in notifications, prompts and lists: its second line would pass for somebody else's words.
+/// A name stands in notifications, prompts and lists: its second line would pass for another person's words.
 #[tokio::test]
 async fn no_name_breaks_a_line() {
     let bench = Bench::new().await;

@@ -79,7 +79,7 @@ impl Caller {
         Ok(Self { clients: Clients::new(guard, lookup)? })
     }
 
-    /// Calls once, never twice, for `user`, whose names share a bounded part of the look-ups.
+    /// Makes a call, which is processed once at most, for `user`, whose names share a bounded part of the look-ups.
     pub async fn call(&self, user: &str, call: Call) -> Heard {
         self.call_for(user, call, "").await.0
     }

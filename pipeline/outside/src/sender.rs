@@ -57,8 +57,8 @@ impl Sender {
         Ok(Self { clients: Clients::new(guard, lookup)? })
     }
 
-    /// Posts `body` once, never twice, for `user`, whose names share a bounded part of the look-ups. `now` is what a date in
-    /// `Retry-After` is compared with.
+    /// Posts `body`, which is processed once at most, for `user`, whose names share a bounded part of the look-ups. `now` is what a
+    /// date in `Retry-After` is compared with.
     pub async fn post(
         &self,
         user: &str,

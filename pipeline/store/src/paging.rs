@@ -54,7 +54,8 @@ pub(crate) fn push_after(query: &mut QueryBuilder<Postgres>, after: Option<&Afte
     query.push(", ").push_bind(after.id.clone()).push("))");
 }
 
-/// What is made of `rows`, where `reserve` is asked for the memory of its `words` as they are loaded. Returns its refusal.
+/// Loads `rows`, and asks `reserve` for the memory of their `words` while they come in. Where it refuses, loading ends with its
+/// refusal.
 pub(crate) async fn load_within<Row, T, R>(
     mut rows: BoxStream<'_, Result<Row, sqlx::Error>>,
     of_row: impl Fn(Row) -> Result<T, Error>,

@@ -1,5 +1,5 @@
-//! What a session looks up now and then: its key, whether its user requires own keys since, and the jobs that wait for its
-//! user's own key. One at a time, and beside the loop: a database that does not answer holds up no frame.
+//! What a session looks up now and then: its key, whether its user must bring an own key by now, and the jobs that wait for
+//! that key. One at a time, and beside the loop: a database that does not answer holds up no frame.
 
 use futures::future::BoxFuture;
 use job::JobId;
@@ -17,7 +17,7 @@ const LOOKED_AT: i64 = 50;
 pub(super) enum Looked {
     /// The session's key was revoked, or has expired.
     KeyIsGone,
-    /// The user requires own keys since, and the session's speech is recognized under the service's.
+    /// The user must bring an own key by now, and the session's speech is recognized under the service's.
     OwnKeyRequired,
     /// The oldest of the user's jobs that wait for keys.
     Parked(Vec<JobId>),

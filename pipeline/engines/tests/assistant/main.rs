@@ -262,9 +262,13 @@ async fn an_app_or_tool_that_is_not_there_is_said_to_be_not_there() {
         assert!(reply.text.contains(named), "{question}: {}", reply.text);
         assert_eq!(made, Vec::<Made>::new(), "{question}");
     }
-    for question in
-        ["Tell me about the banking app", "Ask the Weather app about Hamburg", "Use Slack to send a message"]
-    {
+    for question in [
+        "Tell me about the banking app",
+        "Tell the story of the app",
+        "Ask the team about app icons",
+        "Ask the Weather app about Hamburg",
+        "Use Slack to send a message",
+    ] {
         let (reply, _) = ask(question).await;
         assert!(!reply.text.contains("There is no"), "{question}: {}", reply.text);
     }

@@ -15,7 +15,7 @@ const MOST: i64 = 50;
 const MOVED: u64 = 500;
 /// Webhooks that one transaction removes: their deliveries go with them, a month's of each.
 const REMOVED: u64 = 100;
-/// No further one of these transactions is begun after that time: with the longest statement it is over before nobody waits.
+/// No further transaction is begun after that time: with the longest statement, all are over before the caller's time limit.
 const BEGUN_WITHIN: Duration = Duration::from_secs(4);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,8 +106,8 @@ impl Store {
 
     /// Brings webhooks of installed apps up to date with their app, or with all apps: moved to another address, or removed where
     /// the app is gone, takes no conversations any more, is switched off or is another user's private app. Each batch is a
-    /// transaction of its own, over rows of the users who installed it; what another transaction holds is left to the next round,
-    /// and what takes more than a few seconds. Returns how many were changed.
+    /// transaction of its own, over rows of the users who installed it. Rows that another transaction has locked are left to the next
+    /// call, and so is what is left after a few seconds. Returns how many were changed.
     ///
     /// # Errors
     /// When the database does not answer: the round does it again.

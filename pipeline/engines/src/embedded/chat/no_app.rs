@@ -18,6 +18,10 @@ static TOOL: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"(?i)^(?:use|call|run)\s+(?:the\s+)?(?:tool\s+)?(?P<tool>[\p{L}\p{N}]+(?:_[\p{L}\p{N}]+)+)")
 });
 
+/// Words that are no part of an app's name: "Tell the story of the app" and "Ask the team about app icons" name none.
+const NOT_OF_A_NAME: [&str; 14] =
+    ["a", "an", "the", "my", "our", "your", "this", "that", "of", "about", "for", "from", "if", "in"];
+
 /// Stands behind the rule of apps, which answers where the app or the tool is there.
 pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
     let bare = &turn.message.bare;
@@ -26,6 +30,9 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
     }
     if let Some(found) = APP.captures(bare) {
         let name = ["app", "name", "used"].into_iter().find_map(|group| found.name(group))?.as_str();
+        if name.split_whitespace().any(|word| NOT_OF_A_NAME.contains(&word.to_lowercase().as_str())) {
+            return None;
+        }
         return Some(answer(format!(
             "There is no app \"{name}\" that I can use for you: it is not installed, or has no tools. Nothing was sent."
         )));
