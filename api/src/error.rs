@@ -170,7 +170,7 @@ fn later(mut response: Response, seconds: u64) -> Response {
 /// A page that is longer than one answer may be.
 fn too_much() -> Problem {
     let loc = vec!["query".into(), "limit".into()];
-    Problem::rule(loc, "this page is too long for one answer: ask for less, or without transcripts")
+    Problem::rule(loc, "this page is too long for one answer: ask for fewer rows, or without transcripts")
 }
 
 /// 429 with the time after which there is room again; 422 where time makes none.

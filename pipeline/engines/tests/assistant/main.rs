@@ -255,7 +255,6 @@ async fn an_app_or_tool_that_is_not_there_is_said_to_be_not_there() {
         ("Ask the banking app for my balance", "no app \"banking\""),
         ("Please use my Home Cinema app to dim the lights", "no app \"Home Cinema\""),
         ("Tell Todoist app to add milk", "no app \"Todoist\""),
-        ("Use Todoist to add milk", "no app \"Todoist\""),
         ("Use send_mail: \"I am late\" to Tom", "no tool \"send_mail\""),
     ] {
         let (reply, made) = ask(question).await;
@@ -268,6 +267,7 @@ async fn an_app_or_tool_that_is_not_there_is_said_to_be_not_there() {
         "Ask the team about app icons",
         "Ask the Weather app about Hamburg",
         "Use Slack to send a message",
+        "Use Monday to plan the party",
     ] {
         let (reply, _) = ask(question).await;
         assert!(!reply.text.contains("There is no"), "{question}: {}", reply.text);

@@ -8,10 +8,10 @@ use super::{Turn, answer};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::pattern;
 
-/// "Ask the weather app …", "use Weather app …", "use Slack to …": with the word itself, or with a capital.
+/// "Ask the weather app …", "Use Weather app …".
 static APP: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:(?:use|using|ask|tell|open)\s+(?:(?:the|my)\s+(?P<app>[\p{L}\p{N}'&.-]+(?:\s+[\p{L}\p{N}'&.-]+){0,2}?)|(?P<name>\p{Lu}[\p{L}\p{N}'&.-]*(?:\s+\p{Lu}[\p{L}\p{N}'&.-]*){0,2}))\s+app\b|use\s+(?P<used>\p{Lu}[\p{L}\p{N}'&.-]*(?:\s+\p{Lu}[\p{L}\p{N}'&.-]*){0,2})\s+to\b)",
+        r"(?i)^(?:use|using|ask|tell|open)\s+(?:(?:the|my)\s+)?(?P<app>[\p{L}\p{N}'&.-]+(?:\s+[\p{L}\p{N}'&.-]+){0,2}?)\s+app\b",
     )
 });
 static TOOL: LazyLock<Pattern> = LazyLock::new(|| {
@@ -29,7 +29,7 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
         return None;
     }
     if let Some(found) = APP.captures(bare) {
-        let name = ["app", "name", "used"].into_iter().find_map(|group| found.name(group))?.as_str();
+        let name = &found["app"];
         if name.split_whitespace().any(|word| NOT_OF_A_NAME.contains(&word.to_lowercase().as_str())) {
             return None;
         }
