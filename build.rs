@@ -1,3 +1,5 @@
-//! Does nothing: with a build script, `[build-dependencies]` count, and programs and tests share one build (see Cargo.toml).
+//! Makes `[build-dependencies]` count, and nothing else: programs and tests share one build (see Cargo.toml).
 
-fn main() {}
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+}
