@@ -17,9 +17,10 @@ const AFTER_FAILURE: Duration = Duration::from_secs(5);
 
 /// Indexes what there is, until `stop`. Where conversations cannot be indexed, memories and action items are all the same.
 pub async fn index(ledger: Ledger, stop: CancellationToken) {
-    let (db, store) = (ledger.db(), ledger.store());
-    let conversations = keep_up(BATCH, move |limit| db.in_time(store.index_conversations(limit)), &stop);
-    let things = keep_up(THINGS, move |limit| db.in_time(store.index_things(limit)), &stop);
+    let ledger = &ledger;
+    let conversations = move |limit| ledger.db().in_time(ledger.store().index_conversations(limit));
+    let things = move |limit| ledger.db().in_time(ledger.store().index_things(limit));
+    let (conversations, things) = (keep_up(BATCH, conversations, &stop), keep_up(THINGS, things, &stop));
     tokio::join!(conversations, things);
 }
 
