@@ -39,6 +39,13 @@ fn built() -> PathBuf {
     let mut cargo = std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["build", "--quiet", "--package", "listen", "--bin", "listen"]);
     cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+    // What cargo tells the kit of its own package would make build scripts run anew, and with them most of the build.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            cargo.env_remove(&name);
+        }
+    }
     if let Some(target) = profile.parent() {
         cargo.env("CARGO_TARGET_DIR", target);
     }

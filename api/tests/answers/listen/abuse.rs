@@ -162,7 +162,8 @@ async fn live_oversized_text_frame_ends_only_its_own_socket() {
     for text in [json!({ "x": "w".repeat(10_000_000) }).to_string(), "[".repeat(10_000_000)] {
         let mut line = setup.line("custom_stt=enabled&client_device_id=a").await.ready().await;
         line.send_text(text).await;
-        assert_eq!(line.closed().await, 1009);
+        // What is still being sent when the socket is closed may reset it before the close frame is read.
+        assert!([1009, 1006].contains(&line.closed().await));
     }
     other.say(&["I am served."], 0.0).await;
     assert_eq!(other.until("segments").await[0]["text"], "I am served.");
