@@ -254,7 +254,7 @@ impl Config {
         self.roles.contains(&role)
     }
 
-    /// Whether what other processes queue is polled for, and never listened for: in the mode `inline` there are none.
+    /// Whether this process polls, without LISTEN and NOTIFY. In the mode `inline` it always does: no other process has its jobs.
     pub(crate) fn polls_only(&self) -> bool {
         self.poll_only == Switch::On || self.finalization_dispatch_mode == Dispatch::Inline
     }

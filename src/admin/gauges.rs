@@ -156,7 +156,7 @@ mod tests {
         assert_eq!((postgres_up(&[false, true]), postgres_up(&[true, false])), (Some(0.0), Some(0.0)));
     }
 
-    /// All gauges were missing while one statement waited: of all times, nobody saw the queue's age then.
+    /// While one statement waited, all gauges were missing, the queue's age among them.
     #[tokio::test]
     async fn scrape_shows_the_age_of_the_queue_while_other_parts_cannot_be_read() {
         const AGE: &str = "listen_finalization_oldest_ready_age_seconds";

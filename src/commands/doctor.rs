@@ -283,7 +283,7 @@ fn remark(name: &'static str, level: Level, words: String) -> Remark {
     Remark { name, level, words }
 }
 
-/// Where there is none, or one that keeps sessions, there is nothing to say.
+/// Nothing without a pooler, or with one that keeps sessions.
 fn pooler(found: Pooling, polls_only: bool) -> Option<Remark> {
     match obstacle(found, polls_only) {
         Some(words) => Some(remark("pooler", Level::Failure, words.to_owned())),

@@ -67,10 +67,10 @@ impl TestDatabase {
         Self::make(|bed| template::empty(bed, bed.next_name())).await
     }
 
-    /// A copy of this one with its rows; nobody else may be in it meanwhile.
+    /// A copy of this database with its rows; no session may be connected to it meanwhile.
     ///
     /// # Panics
-    /// As [`TestDatabase::new`], and when somebody is still in it after a few seconds.
+    /// As [`TestDatabase::new`], and when a session is still connected after five seconds.
     pub async fn copy(&self) -> Self {
         let template = self.name.clone();
         Self::make(|bed| template::copy(bed, bed.next_name(), template)).await

@@ -57,7 +57,7 @@ impl Actor {
         }
         let (finish, store) = match code {
             CloseCode::ByClient | CloseCode::Superseded => {
-                // The client hears of nothing more: the rest goes on behind the close frame.
+                // Nothing more is sent to the client: the close frame goes out now, and the rest is stored after it.
                 self.close = Some(code);
                 self.seat.linger(self.state.settings.live.sessions_per_user);
                 (FINISH_ALONE, STORE_ALONE)
