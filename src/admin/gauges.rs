@@ -161,8 +161,11 @@ mod tests {
     async fn scrape_shows_the_age_of_the_queue_while_other_parts_cannot_be_read() {
         const AGE: &str = "listen_finalization_oldest_ready_age_seconds";
         let database = TestDatabase::new().await;
-        let service =
-            Service::new(Ledger::new(database.options(), Settings::default()), Pool::new(1).unwrap());
+        // A lock of the server's own view is one of `pg_database`, too, without which nobody in the whole server can connect.
+        let view = "create schema simulated; create table simulated.pg_prepared_xacts as select * from pg_prepared_xacts";
+        database.run(view).await;
+        let options = database.options().options([("search_path", "simulated,pg_catalog,public")]);
+        let service = Service::new(Ledger::new(options, Settings::default()), Pool::new(1).unwrap());
         let scrape = async || {
             *service.last.lock().await = None;
             service.gather().await
@@ -174,7 +177,8 @@ mod tests {
             value(&without, AGE).is_some() && value(&without, "listen_postgres_sessions_allowed").is_some()
         );
         assert_eq!((up(&without), value(&without, "listen_webhook_backlog")), (Some(0.0), None));
-        let _views = database.hold_locks("lock table pg_prepared_xacts in access exclusive mode").await;
+        let _views =
+            database.hold_locks("lock table simulated.pg_prepared_xacts in access exclusive mode").await;
         let without = scrape().await;
         assert_eq!((up(&without), value(&without, "listen_postgres_up")), (Some(1.0), Some(0.0)));
         assert!(value(&without, AGE).is_some());
