@@ -148,7 +148,7 @@ fn request(
             let vapid = vapid.ok_or("unconfigured")?;
             let keys = BrowserKeys::new(p256dh, auth.expose_secret()).map_err(|_| "keys")?;
             let (topic, now) = (topic(&push.pushed), push.now);
-            web_push(vapid, &keys, &url, &body, (TTL_SECONDS, &topic), now).map_err(|_| "keys")?
+            web_push(vapid, &keys, &url, &body, TTL_SECONDS, &topic, now).map_err(|_| "keys")?
         }
     };
     headers.push(("user-agent".to_owned(), concat!("listen/", env!("CARGO_PKG_VERSION")).to_owned()));

@@ -39,9 +39,9 @@ impl Text {
         Self { not_blank: Some(words), ..self }
     }
 
-    /// A name: without line breaks and other control characters.
-    pub(crate) const fn one_line(self) -> Self {
-        Self { one_line: true, ..self }
+    /// A name that people, lists and prompts show: 1 to 100 characters, without line breaks and other control characters.
+    pub(crate) const fn name() -> Self {
+        Self { one_line: true, ..Self::between(1, 100) }
     }
 }
 

@@ -178,7 +178,7 @@ pub(super) fn read_change(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bo
 
 /// Other users read it in their lists and notifications, and models in prompts.
 fn name() -> Text {
-    Text::between(1, 100).not_blank("name must not be blank").one_line()
+    Text::name().not_blank("name must not be blank")
 }
 
 fn replaced(token: String) -> McpToken {

@@ -103,5 +103,5 @@ async fn revoke(
 
 /// Reads the body of a create: its label, if it is given one.
 fn read(fields: &mut Fields<'_>) -> Option<Option<String>> {
-    Some(fields.optional("label", Text::between(1, 100).one_line()))
+    Some(fields.optional("label", Text::name()))
 }

@@ -17,7 +17,6 @@ use super::{
     answer,
     app_fields::{CHANGE, NEW, read_change, read_new},
     app_manifest::{Saved, fetch},
-    conversations::too_long,
     links,
     path::Ids,
     tagged, webhooks,
@@ -29,7 +28,7 @@ use crate::{
     error::{Code, Problem},
     read::{Body, Bool, Fields, Note, Page, Query, Text, object, page, query},
     shapes,
-    state::{AppState, Wait},
+    state::{AppState, Refused, Wait},
 };
 
 pub(super) const KIND: &str = "App";
@@ -148,9 +147,9 @@ async fn list(
     parameters: Query,
 ) -> Result<Response, Error> {
     let (page, filter) = query(&parameters, read_filter)?;
-    // Twice: for the answer, too.
-    let reserve = |bytes: usize| caller.account.hold_for_answer(2 * bytes);
-    let apps = state.ledger.store().apps_within(&caller.user, &filter, reserve).await?.map_err(too_long)?;
+    let reserve = |bytes| caller.account.hold_for_list(bytes);
+    let found = state.ledger.store().apps_within(&caller.user, &filter, reserve).await?;
+    let apps = found.map_err(Refused::of_page)?;
     Ok(links::answer(&uri, page, &apps, |app| shape(&state, &caller.user, app)))
 }
 

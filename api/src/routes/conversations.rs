@@ -7,7 +7,7 @@ use store::{ConversationChange, ConversationFilter, ConversationView, DatePage, 
 
 use super::{answer, links, path::Ids, tagged};
 use crate::{
-    Answer, Answered, AppState, Caller, Code, Endpoint, Error, Scope,
+    Answer, Answered, AppState, Caller, Endpoint, Error, Scope,
     endpoint::CURSOR,
     read::{
         Body, Bool, Choice, CommaSeparated, Fields, Named, Note, Page, Query, Text, cursor, date_range,
@@ -60,23 +60,17 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 async fn list(state: AppState, caller: Caller, parameters: Query) -> Answered {
     let (page, filter) = query(&parameters, read_filter)?;
-    // Twice: for the answer, too. One with transcripts is reserved when it is written.
-    let times = if filter.with_transcript { 1 } else { 2 };
-    let reserve = |bytes: usize| caller.account.hold_for_answer(times * bytes);
-    let views =
-        state.ledger.store().conversations_within(&caller.user, &filter, reserve).await?.map_err(too_long)?;
+    let reserve = |bytes| match filter.with_transcript {
+        // The answer is reserved when it is written.
+        true => caller.account.hold_for_answer(bytes),
+        false => caller.account.hold_for_list(bytes),
+    };
+    let found = state.ledger.store().conversations_within(&caller.user, &filter, reserve).await?;
+    let views = found.map_err(Refused::of_page)?;
     let shape = |view| shapes::conversation(view, filter.with_transcript);
     match filter.with_transcript {
         true => links::answer_within(&caller.account, &parameters.uri, page, &views, shape),
         false => Ok(links::answer(&parameters.uri, page, &views, shape)),
-    }
-}
-
-/// A page that one user may never hold is one to ask less of.
-pub(super) fn too_long(refused: Refused) -> Error {
-    match refused {
-        Refused::TooLarge => db::Error::TooMuch.into(),
-        Refused::Busy => Error::Refused(Code::Overloaded),
     }
 }
 

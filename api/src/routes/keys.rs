@@ -143,7 +143,7 @@ const NEW: &[Note] = &[
 ];
 
 pub(super) fn read(fields: &mut Fields<'_>) -> Option<Wanted> {
-    let name = fields.required("name", Text::between(1, 100).one_line());
+    let name = fields.required("name", Text::name());
     let known = words::Scope::in_request(Choice::of(Scope::ALL.iter().map(|scope| (scope.as_str(), *scope))));
     let scopes = fields.optional("scopes", ListOf { item: known, min: 1, max: 100 });
     let expires_at = fields.optional("expires_at", Moment).map(|expires| expires.at);

@@ -67,7 +67,7 @@ const CHANGE: &[Note] = &[
 ];
 
 fn read_change(fields: &mut Fields<'_>) -> Option<UserChange> {
-    let name = fields.nullable("name", Text::between(1, 100).one_line());
+    let name = fields.nullable("name", Text::name());
     let time_zone = fields.present("time_zone", Text::any());
     if time_zone.as_deref().is_some_and(|name| name.parse::<Tz>().is_err()) {
         fields.refuse("time_zone", "time_zone must be the name of an IANA time zone, such as Europe/Berlin");

@@ -6,7 +6,7 @@ use records::{Memory, MemoryCategory, MemoryId, UserId};
 use serde_json::{Value, json};
 use store::MemoryFilter;
 
-use super::{answer, conversations::too_long, links, path::Ids};
+use super::{answer, links, path::Ids};
 use crate::{
     Answer, Answered, AppState, Caller, Endpoint, Error, Reply, Scope,
     endpoint::CURSOR,
@@ -15,6 +15,7 @@ use crate::{
         page, query,
     },
     shapes::{self, Words, words},
+    state::Refused,
     takes,
 };
 
@@ -101,10 +102,9 @@ fn visibility() -> Named<Choice<&'static str, bool>> {
 
 async fn list(state: AppState, caller: Caller, parameters: Query) -> Answered {
     let (page, filter) = query(&parameters, read_filter)?;
-    // Twice: for the answer, too.
-    let reserve = |bytes: usize| caller.account.hold_for_answer(2 * bytes);
+    let reserve = |bytes| caller.account.hold_for_list(bytes);
     let found = state.ledger.store().memories_within(&caller.user, &filter, reserve).await?;
-    let memories = found.map_err(too_long)?;
+    let memories = found.map_err(Refused::of_page)?;
     Ok(links::answer(&parameters.uri, page, &memories, shapes::memory))
 }
 

@@ -101,5 +101,5 @@ fn read_page(fields: &mut Fields<'_>) -> Option<Page> {
 }
 
 fn name(fields: &mut Fields<'_>) -> Option<String> {
-    fields.required("name", Text::between(1, 100).not_blank("name must not be blank").one_line())
+    fields.required("name", Text::name().not_blank("name must not be blank"))
 }

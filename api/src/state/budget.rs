@@ -47,6 +47,16 @@ impl From<Refused> for Error {
     }
 }
 
+impl Refused {
+    /// Of a page: one that a user may never hold is one to ask less of.
+    pub(crate) fn of_page(self) -> Error {
+        match self {
+            Self::TooLarge => db::Error::TooMuch.into(),
+            Self::Busy => self.into(),
+        }
+    }
+}
+
 /// The memory of one process.
 #[derive(Debug)]
 pub(crate) struct Budget {
@@ -198,6 +208,11 @@ impl Account {
         let mut held = opened.answer.lock();
         let bytes = held.bytes.saturating_add(bytes);
         held.resize(bytes)
+    }
+
+    /// Holds what a list loads, and as much again for the answer that is written from it.
+    pub(crate) fn hold_for_list(&self, bytes: usize) -> Result<(), Refused> {
+        self.hold_for_answer(2 * bytes)
     }
 
     /// Refuses a user who holds all that one may, before anything large is loaded.

@@ -112,7 +112,8 @@ pub fn web_push(
     keys: &BrowserKeys,
     endpoint: &Url,
     message: &[u8],
-    (ttl, topic): (u32, &str),
+    ttl: u32,
+    topic: &str,
     now: DateTime<Utc>,
 ) -> Result<(Headers, Vec<u8>), BadKeys> {
     let body = encrypt(message.to_vec(), &keys.public, &keys.auth).map_err(|_| BadKeys)?;

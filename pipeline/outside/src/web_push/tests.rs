@@ -25,7 +25,7 @@ fn message(words: &[u8]) -> (Vec<(String, String)>, Vec<u8>) {
     let endpoint = Url::parse("https://push.example.net:8443/p/JzLQ3raZJfFBR0aqvOMsLrt54w4rJUsV").unwrap();
     let keys = BrowserKeys::new(P256DH, AUTH).unwrap();
     let now = DateTime::from_timestamp(1_453_480_768, 0).unwrap();
-    web_push(&vapid(), &keys, &endpoint, words, (3_600, "dentist"), now).unwrap()
+    web_push(&vapid(), &keys, &endpoint, words, 3_600, "dentist", now).unwrap()
 }
 
 fn header<'a>(headers: &'a [(String, String)], name: &str) -> &'a str {

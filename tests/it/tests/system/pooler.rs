@@ -69,7 +69,7 @@ async fn process_that_polls_only_works_behind_a_pooler_in_transaction_mode() {
     // Its statements are planned anew each time, and have no names.
     let (status, found) = client.ask(Method::GET, "/v1/dev/user/search?q=garden", None).await;
     assert_eq!(status, 200, "{found}");
-    // Nobody was notified before this.
+    // No notification was sent before this.
     world.run("select pg_notify('listen_wake', 'the end')").await;
     assert_eq!(heard.recv().await.expect("it is notified").payload(), "the end");
     assert_eq!(found_by_doctor(&pooled, "on")["level"], "ok");
