@@ -1,8 +1,8 @@
-//! How a connection ends whose request was answered before its body was read.
+//! How a connection ends whose request was answered before its body was read, and how a WebSocket ends.
 //!
 //! Where a connection is closed while a client still sends, the system resets it, and the client's own system throws away the
-//! answer that had come: many clients (Python's and Node's among them) then report a broken pipe, and never the 401, 413 or 503.
-//! So what is still sent is read for a while and thrown away.
+//! answer that had come: many clients (Python's and Node's among them) then report a broken pipe, and never the 401, 413 or 503,
+//! or the close code. So what is still sent is read for a while and thrown away.
 
 use std::{
     io::{self, IoSlice},
@@ -18,7 +18,7 @@ use std::{
 use axum::body::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf},
     sync::oneshot::{self, Receiver, Sender},
     time::timeout,
 };
@@ -26,7 +26,8 @@ use tokio::{
 /// How long a client may go on sending after its answer.
 pub(crate) const LINGERING: Duration = Duration::from_secs(5);
 
-/// Whether the last request of a connection was answered before its body was read.
+/// Whether a client may still be sending when its connection ends: its last request was answered before its body was read, or the
+/// connection was upgraded.
 #[derive(Clone, Default)]
 pub(crate) struct Unread(Arc<AtomicBool>);
 
@@ -35,6 +36,11 @@ impl Unread {
     pub(crate) fn follow(&self, body: Incoming) -> Followed {
         self.0.store(false, Ordering::Relaxed);
         Followed { body, is_read: false, unread: self.clone() }
+    }
+
+    /// The connection is upgraded, and has no more requests.
+    pub(crate) fn upgraded(&self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -76,7 +82,7 @@ impl Drop for Followed {
     }
 }
 
-/// A connection that is handed over instead of being dropped, if its last request was not read.
+/// A connection that is handed over instead of being dropped, if its client may still be sending.
 pub(crate) struct Lingering<I> {
     stream: Option<I>,
     unread: Unread,
@@ -101,8 +107,9 @@ impl<I> Drop for Lingering<I> {
 }
 
 /// Reads what a client still sends, until it stops or has had its time.
-pub(crate) async fn linger<I: AsyncRead + Unpin>(mut left: Receiver<I>) {
-    let Ok(mut stream) = left.try_recv() else { return };
+pub(crate) async fn linger<I: AsyncRead + AsyncWrite + Unpin>(mut stream: I) {
+    // Clients of WebSockets wait for the end of the connection.
+    let _ = stream.shutdown().await;
     let mut discarded = tokio::io::sink();
     let _ = timeout(LINGERING, tokio::io::copy(&mut stream, &mut discarded)).await;
 }

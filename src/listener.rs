@@ -19,6 +19,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpListener,
+    sync::oneshot::error::TryRecvError,
 };
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -100,13 +101,14 @@ async fn talk<I>(
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let unread = Unread::default();
-    let (stream, left) = Lingering::new(stream, unread.clone());
+    let (stream, mut left) = Lingering::new(stream, unread.clone());
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(TAKING));
     let io = TokioIo::new(Box::pin(stream));
     let answer = service_fn(move |request: Request<Incoming>| {
         let router = router.clone();
         let busy = connection.begin_request();
+        let unread = unread.clone();
         let request = request.map(|body| unread.follow(body));
         async move {
             let busy = busy.ok_or(io::ErrorKind::ConnectionAborted)?;
@@ -118,6 +120,9 @@ async fn talk<I>(
                     router.oneshot(request).await.unwrap_or_else(|never| match never {})
                 }
             };
+            if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
+                unread.upgraded();
+            }
             let busy = Arc::new(busy);
             let until_sent = move |body: Body| {
                 body.map_frame(move |frame| {
@@ -141,8 +146,21 @@ async fn talk<I>(
             }
         }
     }
-    // A process that stops waits for no one's refused body.
-    stop.run_until_cancelled(linger(left)).await;
+    match left.try_recv() {
+        Ok(stream) => {
+            // A process that stops waits for no one's refused body.
+            stop.run_until_cancelled(linger(stream)).await;
+        }
+        // It was upgraded, and lives on.
+        Err(TryRecvError::Empty) => {
+            tokio::spawn(async move {
+                if let Ok(stream) = left.await {
+                    linger(stream).await;
+                }
+            });
+        }
+        Err(TryRecvError::Closed) => {}
+    }
 }
 
 /// A part of an answer: its connection is busy until the last byte of it is written.
@@ -178,6 +196,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
     use axum::routing::get;
+    use hyper::header::{CONNECTION, UPGRADE};
     use prometheus::Registry;
     use tokio::{
         io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex},
@@ -209,12 +228,20 @@ mod tests {
         let router = Router::new()
             .route("/", get(async || "here"))
             .route("/story", get(async || "ha".repeat(1 << 16)))
-            .route("/never", get(std::future::pending::<&'static str>));
+            .route("/never", get(std::future::pending::<&'static str>))
+            .route("/socket", get(upgrade));
         let client = SocketAddr::from(([127, 0, 0, 1], 1));
         let connection = connections.admit(client.ip())?;
         let stop = CancellationToken::new();
         tokio::spawn(until_closed(talk(theirs, client, router, connection.clone(), stop), connection));
         Some(ours)
+    }
+
+    /// Upgrades, says "bye" and drops the socket without reading anything.
+    async fn upgrade(mut request: axum::extract::Request) -> impl IntoResponse {
+        let upgraded = hyper::upgrade::on(&mut request);
+        tokio::spawn(async move { TokioIo::new(upgraded.await.unwrap()).write_all(b"bye").await.unwrap() });
+        (StatusCode::SWITCHING_PROTOCOLS, [(CONNECTION, "upgrade"), (UPGRADE, "test")])
     }
 
     /// Sends a request and reads "here".
@@ -349,6 +376,23 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
         assert!(begun.elapsed() >= LINGERING && begun.elapsed() < 2 * LINGERING, "{:?}", begun.elapsed());
+    }
+
+    /// A client of a live socket that was still sending a long frame saw a reset (1006), and not the close code.
+    #[tokio::test(start_paused = true)]
+    async fn upgraded_connection_is_drained_so_that_the_client_reads_its_last_words() {
+        let mut line = connect();
+        let head = "GET /socket HTTP/1.1\r\nhost: test\r\nconnection: upgrade\r\nupgrade: test\r\n\r\n";
+        line.write_all(head.as_bytes()).await.unwrap();
+        line.write_all(&[b'x'; 300_000]).await.unwrap();
+        let (begun, mut said) = (Instant::now(), String::new());
+        line.read_to_string(&mut said).await.unwrap();
+        assert!(said.starts_with("HTTP/1.1 101 ") && said.ends_with("\r\n\r\nbye"), "{said}");
+        assert!(begun.elapsed() < LINGERING, "it waits for the end of the connection");
+        while line.write_all(b"x").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+        assert!(begun.elapsed() < 2 * LINGERING, "{:?}", begun.elapsed());
     }
 
     #[tokio::test(start_paused = true)]
