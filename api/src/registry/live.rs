@@ -120,9 +120,19 @@ impl Live {
         })
     }
 
-    /// The session of this process that fills a conversation.
-    pub(crate) fn owner(&self, user: &UserId, id: &ConversationId) -> Option<mpsc::Sender<Command>> {
-        self.0.seats.lock().owners.get(&(user.clone(), id.clone())).map(|owner| owner.commands.clone())
+    /// The sessions of this process that fill conversations of `user`.
+    pub(crate) fn sessions_of(&self, user: &UserId) -> Vec<mpsc::Sender<Command>> {
+        let seats = self.0.seats.lock();
+        let theirs = seats.owners.iter().filter(|((owner, _), _)| owner == user);
+        theirs.map(|(_, owner)| owner.commands.clone()).collect()
+    }
+
+    /// A request has admitted a conversation: the session of this process that fills it tells its client, and goes on with another
+    /// one.
+    pub(crate) fn admitted(&self, user: &UserId, id: &ConversationId) {
+        if let Some(owner) = self.0.seats.lock().owners.get(&(user.clone(), id.clone())) {
+            let _ = owner.commands.try_send(Command::Admitted(id.clone()));
+        }
     }
 }
 
@@ -260,9 +270,9 @@ mod tests {
         young.own(&id, &commands);
         assert!(matches!(of_old.try_recv(), Ok(Command::Superseded(taken)) if taken == id));
         drop(old);
-        assert!(live.owner(&ann, &id).is_some());
+        assert_eq!(live.sessions_of(&ann).len(), 1);
         drop(young);
-        assert!(live.owner(&ann, &id).is_none());
+        assert!(live.sessions_of(&ann).is_empty());
     }
 
     #[tokio::test]

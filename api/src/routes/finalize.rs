@@ -24,7 +24,6 @@ use crate::{
     Answer, Answered, AppState, Caller, Code, Endpoint, Error, Problem, Scope,
     keyed::admitted,
     read::{Body, Fields, Int, ListOf, Moment, Named, Note, Object, Take, Text, optional_object},
-    registry::Command,
     shapes,
     state::Account,
     takes,
@@ -116,10 +115,7 @@ pub(super) async fn finalize(
     match finalized {
         Ok((fresh, view)) => {
             state.metrics.admissions.with_label_values(&["finalize"]).inc_by(u64::from(fresh));
-            // The live session that fills it tells its client, and goes on with another one.
-            if let Some(session) = state.settings.live.live.owner(user, id) {
-                let _ = session.try_send(Command::Admitted(id.clone()));
-            }
+            state.settings.live.live.admitted(user, id);
             let view = match view {
                 Some(view) => *view,
                 None => find_whole(state, caller, id).await?,

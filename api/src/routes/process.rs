@@ -1,14 +1,14 @@
 //! The original's own routes: processing what is in progress, and processing again (DECISIONS §4).
 
 use axum::http::HeaderMap;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, join_all};
 use job::WorkerId;
 use ledger::{EndedBy, Ledger, LiveAdmission, ReprocessRefusal, WithKeys};
 use records::{ConversationId, UserId};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::{
-    sync::oneshot,
+    sync::{mpsc, oneshot},
     time::{Duration, timeout},
 };
 
@@ -32,7 +32,7 @@ use crate::{
 
 /// What a 404 says is missing when nothing is in progress.
 const IN_PROGRESS: &str = "Conversation in progress";
-/// How long a session of this process may take to store what was said.
+/// How long the user's sessions of this process may take to store what was said.
 const FLUSH: Duration = Duration::from_secs(4);
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
@@ -69,34 +69,33 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 }
 
 /// POST `/v1/conversations`: ends the conversation that is in progress, the one that was active last if there are several.
-/// It needs no durable dispatch. Of a live one, what was said is stored first where its socket is in this process.
+/// It needs no durable dispatch. What was just said to sockets of this process is stored first: a live conversation without words is
+/// not in progress yet, and these may be its first.
 async fn in_progress(state: AppState, caller: Caller, headers: HeaderMap, body: Body) -> Answered {
     let key = key_of(&headers)?;
     let context = optional_object(body, read_context)?.flatten();
+    let live = &state.settings.live.live;
+    let _ = timeout(FLUSH, join_all(live.sessions_of(&caller.user).into_iter().map(flush))).await;
     let found = state.ledger.store().in_progress(&caller.user).await?.ok_or(Error::NotFound(IN_PROGRESS))?;
     if !found.is_live {
         return finalize(&state, &caller, &found.id, context, key).await;
     }
     caller.account.has_room()?;
-    let owner = state.settings.live.live.owner(&caller.user, &found.id);
-    if let Some(session) = &owner {
-        let (answer, flushed) = oneshot::channel();
-        let flush = async {
-            session.send(Command::Flush(answer)).await.ok()?;
-            flushed.await.ok()
-        };
-        let _ = timeout(FLUSH, flush).await;
-    }
-    let ended = end_live(&state, &caller.user, &found.id, context, key).await?;
-    if let Some(session) = owner {
-        let _ = session.try_send(Command::Admitted(found.id.clone()));
-    }
-    match ended {
+    match end_live(&state, &caller.user, &found.id, context, key).await? {
         LiveAdmission::Empty => return Err(Error::NotFound(IN_PROGRESS)),
         LiveAdmission::Admitted(_) => state.metrics.admissions.with_label_values(&["live"]).inc(),
         LiveAdmission::Ended | LiveAdmission::Superseded | LiveAdmission::NotDue => {}
     }
+    live.admitted(&caller.user, &found.id);
     show(&caller.account, &find_whole(&state, &caller, &found.id).await?)
+}
+
+/// Has a live session store what was said to it.
+async fn flush(session: mpsc::Sender<Command>) {
+    let (answer, flushed) = oneshot::channel();
+    if session.send(Command::Flush(answer)).await.is_ok() {
+        let _ = flushed.await;
+    }
 }
 
 /// Ends a live conversation with the request's key, if it brought one.

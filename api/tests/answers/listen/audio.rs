@@ -15,7 +15,7 @@ use super::{
     client::Setup,
     engine::{Prompted, WordASecond, said},
 };
-use crate::bench::quick;
+use crate::bench::{P, quick};
 
 async fn setup() -> (Setup, Arc<WordASecond>) {
     let engine = Arc::new(WordASecond::default());
@@ -84,6 +84,28 @@ async fn live_words_behind_an_end_request_are_kept_when_the_socket_is_closed_at_
     events.send(said("Behind.")).await.expect("recognition goes on");
     events.send(speech::Event::Flushed).await.unwrap();
     setup.until(1, "select count(*) from transcript_segments where content = 'Behind.'").await;
+}
+
+/// The answer was 404, or another conversation that was in progress, while the first words of a live one were being recognized.
+#[tokio::test]
+async fn live_end_request_waits_for_the_first_words_of_a_conversation() {
+    let engine = Arc::new(Prompted::default());
+    let live = LiveSettings { engine: engine.clone(), ..LiveSettings::default() };
+    let setup = Setup::with(Settings { live, ..quick() }).await;
+    let segments = json!([{ "text": "An older one.", "start": 0, "end": 1 }]);
+    let older = json!({ "transcript_segments": segments, "defer_processing": true });
+    assert_eq!(setup.bench.post(&format!("{P}/conversations/from-segments"), older).await.status, 200);
+    let mut line = setup.line("codec=pcm16&sample_rate=16000").await;
+    let id = line.until("conversation_session").await["conversation_id"].clone();
+    let recognized = async {
+        engine.until_flushes(1).await;
+        let events = engine.events();
+        events.send(said("The first words.")).await.unwrap();
+        events.send(speech::Event::Flushed).await.unwrap();
+    };
+    let (ended, ()) = tokio::join!(setup.bench.post("/v1/conversations", json!({})), recognized);
+    let ended = &ended.body["conversation"];
+    assert_eq!((&ended["id"], &ended["transcript_segments"][0]["text"]), (&id, &json!("The first words.")));
 }
 
 /// Who reads along would take what was given up for silence.
