@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{Scope, error::example};
+use crate::error::example;
 
 fn schema(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
@@ -16,12 +16,6 @@ pub(super) fn reference(name: &str) -> Value {
 /// A header of `components.headers`.
 pub(super) fn header(name: &str) -> Value {
     json!({ "$ref": format!("#/components/headers/{name}") })
-}
-
-/// 403, with the scope in its words.
-pub(super) fn forbidden(scope: Scope) -> Value {
-    let detail = format!("Missing required scope: {scope}");
-    problem("The key lacks a scope.", &[], example(403, &detail))
 }
 
 /// All of them.

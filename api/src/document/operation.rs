@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{errors, response};
 use crate::{
-    Access, Endpoint,
+    Access, Answer, Endpoint,
     endpoint::{Repeats, RequestBody, Takes},
 };
 
@@ -107,7 +107,9 @@ fn responses(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Map<String
     }
     also("401", "NotAuthenticated", &mut responses);
     if let Access::Scope(scope) = endpoint.access {
-        responses.insert("403".to_owned(), errors::forbidden(scope));
+        let detail = format!("Missing required scope: {scope}");
+        let lacking = Answer::refusal(403, "The key lacks a scope.", &detail);
+        response::add(&mut responses, &lacking, false, generator);
     }
     if endpoint.body.is_some() {
         also("400", "UnreadableBody", &mut responses);

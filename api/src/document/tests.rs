@@ -95,6 +95,23 @@ fn every_field_and_parameter_is_described_and_no_schema_is_repeated() {
     }
 }
 
+/// The 403 of a missing scope took the place of every other one: clients were not told of another user's app.
+#[test]
+fn every_answer_that_is_registered_is_shown() {
+    let endpoints = endpoints();
+    let document = write(&endpoints);
+    for endpoint in endpoints.iter().filter(|endpoint| endpoint.is_documented()) {
+        let responses = &document["paths"][endpoint.path][endpoint.method]["responses"];
+        for answer in &endpoint.answers {
+            let examples = &responses[answer.status.to_string()]["content"]["application/json"]["examples"];
+            let shown: Vec<&Value> =
+                examples.as_object().into_iter().flat_map(Map::values).map(|shown| &shown["value"]).collect();
+            let all_shown = answer.examples.iter().all(|example| shown.contains(&example));
+            assert!(all_shown, "{} {}: {shown:?}", endpoint.id, answer.status);
+        }
+    }
+}
+
 #[test]
 fn operations_that_create_are_posts() {
     for endpoint in endpoints() {

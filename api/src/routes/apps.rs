@@ -66,7 +66,6 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
                     .leads_to("create_app_key", "app_id", "/id")
                     .leads_to("delete_app", "app_id", "/id"),
             )
-            .answers(Answer::refusal(403, "Not here.", "Public apps are not allowed on this instance"))
             .conflict("There are 50 apps already"),
         Endpoint::get(ALL, Scope::AppsRead, list)
             .named("list_apps", "List apps")
@@ -132,7 +131,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 /// 403 to everybody but its owner.
 pub(super) fn not_owner() -> Answer {
-    Answer::refusal(403, "Another user's app.", "Only its owner may do this with an app")
+    let words = "Another user's app, or a key that lacks the scope.";
+    Answer::refusal(403, words, "Only its owner may do this with an app")
 }
 
 async fn again(state: AppState, user: UserId, ids: Vec<String>) -> Result<Value, Error> {

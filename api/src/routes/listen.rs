@@ -48,6 +48,7 @@ pub(super) fn endpoints(settings: &Settings) -> Vec<Endpoint> {
             .takes_model_key()
             .query(parameters())
             .answers(Answer::bare(101, "The socket is open."))
+            .answers(Answer::refusal(403, "The key lacks the scope, or is another user's.", Code::OtherUser.detail()))
             .answers(no_upgrade()),
         Endpoint::get("/v4/web/listen", Access::Open, web_listen)
             .named("listen_in_browser", "Open a live session from a browser")
