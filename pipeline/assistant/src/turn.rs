@@ -139,7 +139,7 @@ impl Turn {
             status: ReplyStatus::Running,
             trouble: None,
             text: progress.text.clone(),
-            sources: progress.sources.clone(),
+            sources: progress.distinct_sources(self.limits.sources),
             tools: progress.tools.clone(),
             engine: self.ports.engine.id().to_owned(),
         }
@@ -162,7 +162,9 @@ impl Turn {
             };
             match self.ports.engine.next(round, &say).await? {
                 Step::Answer { quotes, .. } => {
-                    progress.lock().keep_sources(quotes.as_deref(), self.limits.sources);
+                    if let Some(quotes) = quotes {
+                        progress.lock().sources.retain(|source| quotes.contains(&source.id));
+                    }
                     return Ok(());
                 }
                 Step::Calls { .. } if round.is_last => return Err(Trouble::TooManyRounds),
@@ -302,14 +304,11 @@ impl Turn {
 }
 
 impl Progress {
-    /// Leaves the sources that are quoted, each once.
-    fn keep_sources(&mut self, quotes: Option<&[String]>, most: usize) {
+    /// Each source once, at most so many: every renewal stores them, and every list of messages shows them.
+    fn distinct_sources(&self, most: usize) -> Vec<Source> {
         let mut seen = HashSet::new();
-        self.sources.retain(|source| {
-            quotes.is_none_or(|quotes| quotes.contains(&source.id))
-                && seen.insert((source.kind.as_str(), source.id.clone()))
-        });
-        self.sources.truncate(most);
+        let distinct = self.sources.iter().filter(|source| seen.insert((source.kind.as_str(), &source.id)));
+        distinct.take(most).cloned().collect()
     }
 }
 

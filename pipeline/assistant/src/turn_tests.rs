@@ -216,6 +216,11 @@ async fn turn_timeout_fails_with_the_partial_reply() {
     let reply = turn.run(pending()).await;
     assert_eq!((reply.status, reply.trouble), (ReplyStatus::Failed, Some(Trouble::TurnTimeout)));
     assert_eq!(reply.tools.len(), 1);
+    assert_eq!(
+        reply.sources.iter().map(|source| source.id.as_str()).collect::<Vec<_>>(),
+        ["a", "b"],
+        "each once"
+    );
     assert_eq!(world.kept.lock().len(), 1);
 }
 
