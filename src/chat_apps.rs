@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use api::{UserApps, parsed_size};
-use apps::{Answered, Manifest, Tool, ToolCaller};
+use apps::{Answered, Manifest, Tool};
 use assistant::{AppTool, AppTools, ToolFailure};
 use futures::{
     FutureExt,
@@ -13,11 +13,12 @@ use ledger::{Ledger, Shards};
 use records::UserId;
 use serde_json::{Map, Value};
 use store::InstalledApp;
+use worker::Tools;
 
 /// The apps of users, as chats see them.
 pub(crate) struct ChatApps {
     pub(crate) shards: Shards,
-    pub(crate) caller: Arc<dyn ToolCaller>,
+    pub(crate) caller: Tools,
     /// Whether apps are switched on (`LISTEN_APPS`): otherwise no user has any.
     pub(crate) allowed: bool,
 }
@@ -45,7 +46,7 @@ impl api::ChatApps for ChatApps {
             // A stable sort: the others stay in the order in which they were installed.
             apps.sort_by_key(|app| Some(app.id.as_str()) != app_id);
             let bytes = leave_out_large(&mut apps, room);
-            let (caller, user) = (Arc::clone(&self.caller), user.clone());
+            let (caller, user) = (self.caller.clone(), user.clone());
             UserApps { names, tools: Arc::new(UserTools { caller, user, apps }), bytes }
         }
         .boxed()
@@ -72,7 +73,7 @@ fn leave_out_large(apps: &mut [InstalledApp], room: usize) -> usize {
 
 /// The tools of one user's apps. Manifests are read when they are needed: read, each is many times as large.
 struct UserTools {
-    caller: Arc<dyn ToolCaller>,
+    caller: Tools,
     user: UserId,
     apps: Vec<InstalledApp>,
 }

@@ -200,8 +200,8 @@ impl App {
         let (shards, allowed) = (self.shards.clone(), self.config.apps.are_on());
         let (caller, metrics) = (self.caller.clone(), self.worker_metrics.clone());
         let (timeout, seed) = (self.config.apps.tool_timeout(), chance().next_u64());
-        let tools = Tools::new(shards.clone(), caller, timeout, metrics, seed);
-        Arc::new(ChatApps { shards, caller: Arc::new(tools.allowed(allowed)), allowed })
+        let caller = Tools::new(shards.clone(), caller, timeout, metrics, seed).allowed(allowed);
+        Arc::new(ChatApps { shards, caller, allowed })
     }
 
     /// Starts what turns of the assistant need, in a process that takes requests.

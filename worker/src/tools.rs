@@ -2,8 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use apps::{Answered, Manifest, Outgoing, Tool, ToolCaller, ToolFailure};
-use futures::{FutureExt, future::BoxFuture};
+use apps::{Answered, Manifest, Outgoing, Tool, ToolFailure};
 use ledger::Shards;
 use outside::{Call, Caller, Heard, Url, sign};
 use records::UserId;
@@ -54,6 +53,22 @@ impl Tools {
     #[must_use]
     pub fn allowed(self, allowed: bool) -> Self {
         Self { allowed, ..self }
+    }
+
+    /// Calls `tool_name` of the app `app_id`, which `user` has installed, with these arguments. The user, the app, the tool and
+    /// the user's last known location are added: no argument can take their place.
+    pub async fn call(
+        &self,
+        user: &UserId,
+        app_id: &str,
+        tool_name: &str,
+        arguments: &Map<String, Value>,
+    ) -> Answered {
+        let answered = self.call_tool(user, app_id, tool_name, arguments).await;
+        let outcome = outcome(&answered);
+        self.metrics.count_tool_call(outcome);
+        tracing::info!(app_id, outcome, "called a tool");
+        answered
     }
 
     async fn call_tool(
@@ -158,25 +173,6 @@ impl Tools {
         {
             tracing::warn!(%error, app_id = app.id, "how an app answered was not noted");
         }
-    }
-}
-
-impl ToolCaller for Tools {
-    fn call<'a>(
-        &'a self,
-        user: &'a UserId,
-        app_id: &'a str,
-        tool_name: &'a str,
-        arguments: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, Answered> {
-        async move {
-            let answered = self.call_tool(user, app_id, tool_name, arguments).await;
-            let outcome = outcome(&answered);
-            self.metrics.count_tool_call(outcome);
-            tracing::info!(app_id, outcome, "called a tool");
-            answered
-        }
-        .boxed()
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use apps::{Answered, ToolCaller, ToolFailure};
+use apps::{Answered, ToolFailure};
 use ledger::{Ledger, Settings};
 use outside::{Caller, Guard};
 use prometheus::{Registry, TextEncoder};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use apps::{Answered, Manifest, ToolCaller, ToolFailure};
+use apps::{Answered, Manifest, ToolFailure};
 use outside::{Caller, Guard, Heard, Url};
 use prometheus::Registry;
 use secrecy::SecretString;

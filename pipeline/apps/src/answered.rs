@@ -1,21 +1,6 @@
-//! The port through which the assistant calls apps' tools.
+//! What comes of a call of a tool.
 
-use futures::future::BoxFuture;
-use records::{UserId, named};
-use serde_json::{Map, Value};
-
-/// Calls tools of installed apps.
-pub trait ToolCaller: Send + Sync {
-    /// Calls `tool_name` of the app `app_id`, which `user` has installed, with these arguments. The user, the app, the tool and
-    /// the user's last known location are added by the caller: no argument can take their place.
-    fn call<'a>(
-        &'a self,
-        user: &'a UserId,
-        app_id: &'a str,
-        tool_name: &'a str,
-        arguments: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, Answered>;
-}
+use records::named;
 
 /// What came of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
