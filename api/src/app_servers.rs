@@ -96,21 +96,17 @@ pub async fn offered(
     fields: &AppFields,
     token: Option<&SecretString>,
 ) -> Result<Option<KeptManifest>, NotOffered> {
-    let refused = |field, problems: Vec<apps::Problem>| NotOffered {
-        field,
-        problems: problems.into_iter().map(|problem| problem.text).collect(),
-    };
-    let unanswered = |field, words| NotOffered { field, problems: vec![words] };
+    let refused = |field, problems| NotOffered { field, problems };
     let mut manifest = Manifest::default();
     if let Some(url) = &fields.manifest_url {
         let body = servers.manifest(user, url).await;
-        let body = body.map_err(|why| unanswered("manifest_url", unread("manifest", why)))?;
+        let body = body.map_err(|why| refused("manifest_url", vec![unread("manifest", why)]))?;
         let checked = apps::check(&body, fields.home_url.as_deref(), may_call);
         manifest = checked.map_err(|problems| refused("manifest_url", problems))?;
     }
     if let Some(url) = &fields.mcp_url {
         let listed = servers.mcp_tools(user, url, token).await;
-        let listed = listed.map_err(|why| unanswered("mcp_url", unlisted(why)))?;
+        let listed = listed.map_err(|why| refused("mcp_url", vec![unlisted(why)]))?;
         apps::add_mcp_tools(&mut manifest, url, &listed).map_err(|problems| refused("mcp_url", problems))?;
     }
     let offers = fields.manifest_url.is_some() || fields.mcp_url.is_some();

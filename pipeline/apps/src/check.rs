@@ -33,25 +33,19 @@ const MOST_PROBLEMS: usize = 20;
 /// What every call holds besides the parameters.
 const RESERVED: [&str; 4] = ["uid", "app_id", "tool_name", "geolocation"];
 
-/// Something that is wrong with a manifest.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// Where and what, such as `tools[3].parameters.required: names "city", which is no property`.
-    pub text: String,
-}
-
 /// Checks what an app's server answered. `home_url` is what paths of endpoints are resolved against, `may_call` says whether a
 /// URL may be called at all.
 ///
 /// # Errors
-/// Everything that is wrong with it, up to 20 problems.
+/// Everything that is wrong with it, up to 20 problems: where and what, such as
+/// `tools[3].parameters.required: names "city", which is no property`.
 pub fn check(
     body: &[u8],
     home_url: Option<&str>,
     may_call: impl Fn(&str) -> bool,
-) -> Result<Manifest, Vec<Problem>> {
+) -> Result<Manifest, Vec<String>> {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-    let whole = |text: &str| Err(vec![Problem { text: text.to_owned() }]);
+    let whole = |text: &str| Err(vec![text.to_owned()]);
     let fields = match serde_json::from_slice(body) {
         Ok(Value::Object(fields)) => fields,
         Ok(_) => return whole("the manifest must be a JSON object"),
@@ -97,13 +91,13 @@ pub fn check(
 struct Checking<'a> {
     home: Option<Url>,
     may_call: &'a dyn Fn(&str) -> bool,
-    problems: Vec<Problem>,
+    problems: Vec<String>,
     patterns_left: usize,
 }
 
 impl Checking<'_> {
     fn problem(&mut self, location: String, text: impl AsRef<str>) {
-        self.problems.push(Problem { text: format!("{location}: {}", text.as_ref()) });
+        self.problems.push(format!("{location}: {}", text.as_ref()));
     }
 
     fn too_many_patterns(&mut self, schema: &Value) -> Option<String> {

@@ -17,5 +17,5 @@ pub use answer::read_answer;
 pub use answered::{Answered, ToolFailure};
 pub use arguments::check_arguments;
 pub use call::{Outgoing, TooLong, tool_request};
-pub use check::{MAX_MANIFEST_BYTES, MAX_TOOLS, Problem, add_mcp_tools, check};
+pub use check::{MAX_MANIFEST_BYTES, MAX_TOOLS, add_mcp_tools, check};
 pub use manifest::{ChatMessages, Manifest, Method, Parameter, ParameterType, Target, Tool, origin};

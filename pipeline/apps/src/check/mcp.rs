@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::{
     Checking, MAX_DESCRIPTION, MAX_KEPT_BYTES, MAX_PARAMETERS, MAX_PATTERNS, MAX_TOOLS, MOST_PROBLEMS,
-    Problem,
     schema::{uncheckable, written_whole},
 };
 use crate::{Manifest, Method, Tool};
@@ -13,7 +12,7 @@ use crate::{Manifest, Method, Tool};
 ///
 /// # Errors
 /// Everything that is wrong with them, up to 20 problems; the manifest is not to be kept then.
-pub fn add_mcp_tools(manifest: &mut Manifest, url: &str, listed: &[Value]) -> Result<(), Vec<Problem>> {
+pub fn add_mcp_tools(manifest: &mut Manifest, url: &str, listed: &[Value]) -> Result<(), Vec<String>> {
     let mut checking =
         Checking { home: None, may_call: &|_| true, problems: Vec::new(), patterns_left: MAX_PATTERNS };
     let all = manifest.tools.len() + listed.len();
@@ -114,12 +113,7 @@ mod tests {
 
     fn problems(listed: &[Value]) -> Vec<String> {
         let mut manifest = Manifest::default();
-        add_mcp_tools(&mut manifest, URL, listed)
-            .err()
-            .into_iter()
-            .flatten()
-            .map(|problem| problem.text)
-            .collect()
+        add_mcp_tools(&mut manifest, URL, listed).err().unwrap_or_default()
     }
 
     fn tool(name: &str) -> Value {
@@ -214,7 +208,7 @@ mod tests {
             json!({ "tools": [{ "name": "a", "description": "d", "endpoint": "https://a.example/" }] });
         let mut manifest = crate::check(manifest.to_string().as_bytes(), None, |_| true).unwrap();
         let clash = add_mcp_tools(&mut manifest, URL, &[tool("a")]).unwrap_err();
-        assert_eq!(clash[0].text, "tools[0].name: another tool is called \"a\"");
+        assert_eq!(clash[0], "tools[0].name: another tool is called \"a\"");
         let names: Vec<Value> = (0..65).map(|n| tool(&format!("t{n}"))).collect();
         assert_eq!(problems(&names[..64]), Vec::<String>::new());
         assert_eq!(problems(&names).len(), 1);
