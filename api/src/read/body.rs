@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{
-    Fields, Object, Report, Take, names,
+    Fields, Object, Report, Take,
     python_json::{self, Unread, Unrepresentable},
 };
 use crate::{
@@ -112,16 +112,6 @@ pub(crate) fn object<T>(body: Body, read: impl Fn(&mut Fields<'_>) -> Option<T>)
             report.finish(refused).map_err(Error::Invalid)
         }
         Some(sent) => fields_of(sent, read),
-    }
-}
-
-/// The same for an object that must name each field once: what two of them mean is not said anywhere.
-pub(crate) fn exact_object<T>(body: Body, read: impl Fn(&mut Fields<'_>) -> Option<T>) -> Result<T, Error> {
-    match &body.bytes {
-        Ok(bytes) if names::is_any_repeated(bytes) => {
-            Err(Error::Invalid(vec![Problem::rule(vec!["body".into()], "a field is named twice")]))
-        }
-        _ => object(body, read),
     }
 }
 

@@ -12,7 +12,6 @@ mod fields;
 mod moment;
 #[allow(clippy::indexing_slicing, reason = "builds the document from literals of this crate")]
 mod named;
-mod names;
 mod number;
 mod page;
 mod python_json;
@@ -23,7 +22,7 @@ mod text;
 mod truth;
 
 pub use body::parsed_size;
-pub(crate) use body::{Arrived, Body, exact_object, hold_to_parse, object, optional_object, whole};
+pub(crate) use body::{Arrived, Body, hold_to_parse, object, optional_object, whole};
 pub(crate) use choice::{Choice, CommaSeparated};
 pub(crate) use fields::{Fields, ListOf, Object};
 pub(crate) use moment::{Instant, Moment, ZonedMoment, in_calendar};

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::{
     Access, Answered, AppState, Code, Endpoint, Error, NotInvoker,
     keys::bearer,
-    read::{Body, Fields, StrictInt, Text, exact_object},
+    read::{Body, Fields, StrictInt, Text, object},
     shapes,
     state::Wait,
 };
@@ -51,7 +51,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 }
 
 pub(super) async fn run(state: AppState, _: Invoker, body: Body) -> Answered {
-    let (job, generation) = exact_object(body, dispatch)?;
+    let (job, generation) = object(body, dispatch)?;
     Ok(answer(state.settings.deliveries.deliver(job, generation).await))
 }
 

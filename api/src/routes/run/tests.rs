@@ -140,10 +140,6 @@ async fn run_route_body_is_a_job_and_a_generation() {
         (r#"{"job_id": "", "dispatch_generation": 1}"#, vec![problem("string_too_short", "job_id")]),
         (r#"{"job_id": 7, "dispatch_generation": 1}"#, vec![problem("string_type", "job_id")]),
         ("{}", vec![problem("missing", "job_id"), generation("missing")]),
-        (
-            r#"{"job_id": "j", "dispatch_generation": 1, "dispatch_generation": 2}"#,
-            vec![("value_error".to_owned(), json!(["body"]))],
-        ),
         ("", vec![("missing".to_owned(), json!(["body"]))]),
         ("[]", vec![("model_attributes_type".to_owned(), json!(["body"]))]),
     ];
