@@ -48,14 +48,14 @@ impl Caller {
     async fn of_hash(
         hash: &[u8; 32],
         state: &AppState,
-        told: Option<&RateLimitHeaders>,
+        rate_limit: Option<&RateLimitHeaders>,
         account: Account,
     ) -> Result<Self, Error> {
         let asked = state.directory.ask(&state.ledger, state.ledger.store().key_owner(hash)).await?;
         let owner = asked.ok_or(Error::Refused(Code::NotAuthenticated))?;
         let counted = state.rate.admit(&owner.user_id);
-        if let (Some(left), Some(told)) = (counted.left, told) {
-            told.note(left);
+        if let (Some(left), Some(rate_limit)) = (counted.left, rate_limit) {
+            rate_limit.note(left);
         }
         counted.admitted?;
         account.open(&owner.user_id);

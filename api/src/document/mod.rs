@@ -1,5 +1,5 @@
 //! The OpenAPI document, made of the registered endpoints: requests of the readers that read them
-//! (`read/request.rs`), answers of the types that are written (`shapes/`).
+//! (`read/request_schema.rs`), answers of the types that are written (`shapes/`).
 
 mod errors;
 mod headers;

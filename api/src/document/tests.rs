@@ -95,7 +95,7 @@ fn every_field_and_parameter_is_described_and_no_schema_is_repeated() {
     }
 }
 
-/// The 403 of a missing scope took the place of every other one: clients were not told of another user's app.
+/// The 403 of a missing scope took the place of every other one: another user's app was in no operation.
 #[test]
 fn every_answer_that_is_registered_is_shown() {
     let endpoints = endpoints();

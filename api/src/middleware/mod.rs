@@ -26,7 +26,7 @@ pub(crate) fn before(routes: Router<AppState>, state: AppState) -> Router {
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .layer(middleware::from_fn_with_state(state.clone(), memory::bound))
         .layer(pass::catch_panics())
-        .layer(middleware::from_fn_with_state(state.clone(), pass::attend))
+        .layer(middleware::from_fn_with_state(state.clone(), pass::track))
         .layer(CompressionLayer::new().compress_when(DefaultPredicate::new().and(encoding::may_compress)))
         // Outside of the compression, which would refuse an answer that is given already.
         .layer(middleware::map_request(encoding::leave_a_choice))

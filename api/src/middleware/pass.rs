@@ -32,7 +32,7 @@ const HEADERS: [(HeaderName, &str); 4] = [
 ];
 
 /// Names the request, runs it inside a span that holds neither words nor headers, and finishes its answer.
-pub(super) async fn attend(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
+pub(super) async fn track(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
     let id = request_id::of(request.headers(), state.ids.as_ref());
     // The route's pattern and not the path: paths hold ids, and whatever else a client makes up.
     let route = request.extensions().get::<MatchedPath>().map_or("unknown", |path| path.as_str()).to_owned();
@@ -62,7 +62,7 @@ pub(super) async fn attend(State(state): State<AppState>, mut request: Request, 
         let status = answer.status();
         tracing::debug!(status = status.as_u16(), ms = begun.elapsed().as_millis() as u64, "answered");
         let class = format!("{}xx", status.as_u16() / 100);
-        tell(&traced, status);
+        record_status(&traced, status);
         let labels = [known(method.as_str()), route.as_str(), class.as_str()];
         state.metrics.requests.with_label_values(&labels).inc();
         state.metrics.request_seconds.with_label_values(&labels).observe(begun.elapsed().as_secs_f64());
@@ -100,7 +100,7 @@ fn traced(headers: &HeaderMap, id: &str, method: &str, route: &str) -> Span {
     span
 }
 
-fn tell(traced: &Span, status: StatusCode) {
+fn record_status(traced: &Span, status: StatusCode) {
     traced.record("http.response.status_code", status.as_u16());
     if status.is_server_error() {
         traced.record("otel.status_code", "ERROR");
@@ -177,7 +177,7 @@ mod tests {
     use crate::{Metrics, Settings, ids::SystemIds};
 
     /// The middleware with default settings, before a route that never answers and one that wants a body.
-    fn attended(registry: &Registry) -> Router {
+    fn tracked(registry: &Registry) -> Router {
         let ledger = ledger::Ledger::new(db::Hosts::default(), ledger::Settings::default());
         let metrics = Metrics::register(registry).unwrap();
         let patterns = crate::state::Patterns::default();
@@ -188,7 +188,7 @@ mod tests {
             .route("/never", get(std::future::pending::<StatusCode>))
             .route("/read", post(read))
             .with_state(state.clone())
-            .layer(middleware::from_fn_with_state(state, attend))
+            .layer(middleware::from_fn_with_state(state, track))
     }
 
     async fn read(body: crate::read::Body) -> Result<StatusCode, Error> {
@@ -199,13 +199,13 @@ mod tests {
     async fn request_body_that_never_ends_is_408() {
         let silent = Body::from_stream(futures::stream::pending::<Result<Vec<u8>, std::io::Error>>());
         let answer =
-            attended(&Registry::new()).oneshot(Request::post("/read").body(silent).unwrap()).await.unwrap();
+            tracked(&Registry::new()).oneshot(Request::post("/read").body(silent).unwrap()).await.unwrap();
         assert_eq!(answer.status(), StatusCode::REQUEST_TIMEOUT);
     }
 
     #[tokio::test(start_paused = true)]
     async fn request_without_an_answer_is_503_after_its_deadline() {
-        let router = attended(&Registry::new());
+        let router = tracked(&Registry::new());
         let begun = tokio::time::Instant::now();
         let request = Request::get("/never").body(Body::empty()).unwrap();
         let answer = router.oneshot(request).await.unwrap();
@@ -217,7 +217,7 @@ mod tests {
     #[tokio::test]
     async fn unknown_methods_are_counted_as_one() {
         let registry = Registry::new();
-        let router = attended(&registry);
+        let router = tracked(&registry);
         for method in ["BREW1", "BREW2", "GET"] {
             let request = Request::builder().method(method).uri("/read").body(Body::empty()).unwrap();
             assert_eq!(router.clone().oneshot(request).await.unwrap().status(), 405, "{method}");

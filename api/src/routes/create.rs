@@ -177,7 +177,7 @@ fn read_segments(
     Some(NewConversation { client_session_id, client_device_id, client_platform, deferred, ..new })
 }
 
-/// What both creates say about a talk besides its words.
+/// What both creates say about a conversation besides its words.
 struct Setting {
     started_at: Option<Timestamp>,
     finished_at: Option<Timestamp>,

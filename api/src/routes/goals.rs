@@ -210,8 +210,8 @@ async fn progress(
     let sent = optional_object(body, read_progress)?.flatten();
     let value = asked.or(sent).ok_or_else(missing)?;
     let part = if asked.is_some() { "query" } else { "body" };
-    let told = state.ledger.store().set_goal_progress(&caller.user, &GoalId::new(id), value).await?;
-    let goal = told.map_err(|refusal| refused_progress(refusal, part))?;
+    let set = state.ledger.store().set_goal_progress(&caller.user, &GoalId::new(id), value).await?;
+    let goal = set.map_err(|refusal| refused_progress(refusal, part))?;
     Ok(Json(shapes::goal(&goal)))
 }
 

@@ -12,7 +12,7 @@ use crate::{
     shapes, takes,
 };
 
-/// Later than any talk ends, also for clients that count from the unix epoch: times are added to moments, and
+/// Later than any conversation ends, also for clients that count from the unix epoch: times are added to moments, and
 /// must stay moments.
 const LATEST_SECOND: f64 = 1e10;
 
