@@ -188,6 +188,11 @@ impl Connection {
         open.slots.get(&self.0.number).is_some_and(|slot| slot.busy > 0 || slot.last.is_some())
     }
 
+    /// Those among which it has its place.
+    pub(crate) fn others(&self) -> Connections {
+        self.0.connections.clone()
+    }
+
     /// Until another connection has taken the place of this one.
     pub(crate) async fn displaced(&self) {
         self.0.closing.cancelled().await;

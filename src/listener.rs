@@ -105,6 +105,7 @@ async fn talk<I>(
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(TAKING));
     let io = TokioIo::new(Box::pin(stream));
+    let others = connection.others();
     let answer = service_fn(move |request: Request<Incoming>| {
         let router = router.clone();
         let busy = connection.begin_request();
@@ -151,11 +152,13 @@ async fn talk<I>(
             // A process that stops waits for no one's refused body.
             stop.run_until_cancelled(linger(stream)).await;
         }
-        // It was upgraded, and lives on.
+        // It was upgraded, and lives on. When its socket is closed, it takes a place among the connections again, if there is one.
         Err(TryRecvError::Empty) => {
             tokio::spawn(async move {
-                if let Ok(stream) = left.await {
-                    linger(stream).await;
+                if let Ok(stream) = left.await
+                    && let Some(connection) = others.admit(client.ip())
+                {
+                    until_closed(linger(stream), connection).await;
                 }
             });
         }
