@@ -143,9 +143,10 @@ fn without_values(word: &str) -> String {
     };
     let plain: String = word.split_inclusive(['&', ';', ',']).map(part).collect();
     let Some((scheme, address)) = plain.split_once("://") else { return plain };
-    match address.split_once('@') {
-        Some((user, host)) if !user.contains('/') => format!("{scheme}://{MASK}@{host}"),
-        _ => plain,
+    let (authority, path) = address.split_at(address.find('/').unwrap_or(address.len()));
+    match authority.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}://{MASK}@{host}{path}"),
+        None => plain,
     }
 }
 
@@ -256,6 +257,7 @@ mod tests {
             ("password=hunter22 api_key: 42424242", "password=[…] api_key: […]"),
             ("GET https://a.example/?q=1&token=abc123&x=2", "GET https://a.example/?q=1&token=[…]&x=2"),
             ("https://ann:pw@host/x or https://host/@ann", "https://[…]@host/x or https://host/@ann"),
+            ("postgres://ann:p@ss@host/x?a=b@c", "postgres://[…]@host/x?a=b@c"),
             ("token: expired, password: too short", "token: expired, password: too short"),
             ("task-id=5,key=sk-proj-abc was refused", "task-id=5,key=[…] was refused"),
             ("lsk_a1,lsk_b2,risk-lsk_c3;é:AKIA9", "[…],[…],risk-[…];é:[…]"),
