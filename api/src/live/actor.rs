@@ -71,8 +71,9 @@ pub(crate) struct Actor {
     pub(super) current: Option<Current>,
     pub(super) ear: Option<Ear>,
     pub(super) taken: Taken,
-    /// Whether the engine recognizes this session's audio, and its name.
-    pub(super) engine: (bool, &'static str),
+    /// The engine recognizes this session's audio.
+    pub(super) recognizes_audio: bool,
+    pub(super) engine_name: &'static str,
     pub(super) pictures: Pictures,
     /// Who speakers are, by their numbers.
     pub(super) speakers: HashMap<i32, Option<String>>,

@@ -47,7 +47,7 @@ pub(crate) struct Start {
 impl Actor {
     /// Begins the session: its recognizer is opened, and its first operation is asked for.
     pub(crate) fn begin(start: Start) -> (Self, Option<Events>, Vec<Action>) {
-        let Start { state, caller, key, asks, own_key, requires_own_key, vocabulary, mut seat } = start;
+        let Start { state, caller, key, asks, own_key, requires_own_key, vocabulary, seat } = start;
         let stop = seat.stop();
         let timing = Timing {
             silence: f64::from(asks.silence),
@@ -93,7 +93,6 @@ impl Actor {
             own_key,
             opens,
         };
-        seat.disown();
         let pictures = Pictures::new(&state.budget, &caller.user);
         let mut actor = Self {
             state,
@@ -110,7 +109,8 @@ impl Actor {
             current: None,
             ear: None,
             taken,
-            engine: (can.audio && !audio_refused, engine.name()),
+            recognizes_audio: can.audio && !audio_refused,
+            engine_name: engine.name(),
             pictures,
             speakers: HashMap::new(),
             todo: VecDeque::new(),

@@ -114,7 +114,9 @@ impl Actor {
     fn take_frame(&mut self, frame: ClientFrame) -> Vec<Action> {
         let count = |kind| self.state.metrics.live.frame(kind);
         match frame {
-            ClientFrame::SuggestedTranscript { .. } if !self.client_stt && self.engine.0 => count("ignored"),
+            ClientFrame::SuggestedTranscript { .. } if !self.client_stt && self.recognizes_audio => {
+                count("ignored")
+            }
             ClientFrame::SuggestedTranscript { mut segments, unusable } => {
                 count("suggested_transcript");
                 if unusable > 0 {
@@ -193,7 +195,7 @@ impl Actor {
             person_id: assigned.cloned().flatten(),
             start: draft.start,
             end: draft.end,
-            provider: Some(self.engine.1.to_owned()),
+            provider: Some(self.engine_name.to_owned()),
         }
     }
 
@@ -209,7 +211,7 @@ impl Actor {
             Status::Failing(reason) => of(ServiceStatus::SttFailed, Some(true), Some(reason)),
             Status::Failed(reason) => of(ServiceStatus::SttFailed, Some(false), Some(reason)),
         };
-        self.status(StatusFrame { provider: Some(self.engine.1.to_owned()), ..frame });
+        self.status(StatusFrame { provider: Some(self.engine_name.to_owned()), ..frame });
         match status {
             // The client may send transcripts of its own.
             Status::Failed(Reason::NoSpeechEngine) => self.status(StatusFrame::of(ServiceStatus::Ready)),
