@@ -1,12 +1,15 @@
-//! A live client that floods: what it is owed is bounded, because it takes the memory of others.
+//! Live clients that flood: what they are owed is bounded, because it takes the memory of others.
 
 use std::time::Duration;
 
+use futures::{SinkExt, StreamExt};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpSocket;
 use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::Message;
 
 use crate::process::{PATIENCE, Process};
+use crate::socket::open;
 use crate::world::World;
 
 /// A masked ping with 125 bytes, and as many of them as are sent at once.
@@ -44,4 +47,22 @@ async fn live_client_that_sends_pings_and_reads_nothing_is_not_kept_every_answer
     }
 
     assert!(told > PING && told < KEPT, "{told}");
+}
+
+/// The connection was reset while the frame was still being sent, and its client saw 1006.
+#[tokio::test]
+async fn live_client_that_sends_a_huge_frame_reads_the_close_code() {
+    let world = World::new().await;
+    let process = Process::serve(&world.url, &[]).await;
+    let opened = open(&process.api, "u1", world.key(), "custom_stt=enabled").await;
+    let mut socket = opened.expect("the socket opens");
+    let _ = timeout(PATIENCE, socket.send(Message::text("x".repeat(10_000_000)))).await;
+    let code = loop {
+        match timeout(PATIENCE, socket.next()).await.expect("the socket is closed") {
+            Some(Ok(Message::Close(frame))) => break frame.map(|frame| u16::from(frame.code)),
+            Some(Ok(_)) => {}
+            lost => panic!("{lost:?}"),
+        }
+    };
+    assert_eq!(code, Some(1009));
 }
