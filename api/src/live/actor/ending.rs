@@ -50,9 +50,9 @@ impl Ending {
 }
 
 impl Actor {
-    /// Begins to end the session, unless it is ending already.
+    /// Begins to end the session, unless it is ending already, or over.
     pub(crate) fn leave(&mut self, code: CloseCode) {
-        if self.ending.is_some() {
+        if self.ending.is_some() || self.is_over {
             return;
         }
         let (finish, store) = match code {

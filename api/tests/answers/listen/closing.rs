@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::client::Setup;
+use super::client::{LiveClient, Setup, serve};
+use crate::bench::quick;
 
 async fn until_none_is_left(setup: &Setup, sql: &'static str) {
     for _ in 0..3_000 {
@@ -84,4 +85,32 @@ async fn live_chunked_picture_is_stored_and_keeps_its_conversation() {
     assert_eq!(setup.bench.post("/v1/conversations", json!({})).await.status, 200, "it has content");
     setup.bench.ask(&setup.bench.key, axum::http::Method::DELETE, &path, None).await;
     assert_eq!(setup.count("select count(*) from photos").await, 0, "deleted with its conversation");
+}
+
+/// What the service closed by itself was counted as closed by its client.
+#[tokio::test]
+async fn live_sockets_are_counted_by_why_they_were_closed() {
+    let setup = Setup::new().await;
+    let registry = prometheus::Registry::new();
+    let metrics = api::Metrics::register(&registry).unwrap();
+    let check: api::CheckUrl = std::sync::Arc::new(|_| true);
+    let addr = serve(api::router(setup.bench.ledger.clone(), check, quick(), metrics)).await;
+    let path = "/v4/listen?uid=ann&custom_stt=enabled";
+    let mut line = LiveClient::open(addr, path, Some(&setup.bench.key), &[]).await.unwrap().ready().await;
+    setup.bench.run("delete from users where user_id = 'ann'").await;
+    line.say(&["Said by a user who is gone."], 0.0).await;
+    assert_eq!(line.closed().await, 1008);
+    let counted = |reason: &str| {
+        let families = registry.gather();
+        let closed = families.iter().find(|family| family.name() == "listen_live_closed_total").unwrap();
+        let of_reason = closed.get_metric().iter().find(|metric| metric.get_label()[0].value() == reason);
+        of_reason.unwrap().get_counter().get_value()
+    };
+    for _ in 0..3_000 {
+        if counted("refused") + counted("client") > 0.0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!((counted("refused"), counted("client")), (1.0, 0.0));
 }
