@@ -207,13 +207,12 @@ impl Actor {
                 hanging_up = Some(tokio::spawn(writer::hang_up(out.clone(), frames)));
             }
         }
+        let code = self.last_word(&out);
         drop(out);
         if let Some(hanging_up) = hanging_up {
             let _ = tokio::time::timeout(writer::REST, hanging_up).await;
         }
         self.state.metrics.live.sessions.dec();
-        let code = self.close.or(self.ending.as_ref().map(|ending| ending.code));
-        let code = code.unwrap_or(CloseCode::ByClient);
         self.state.metrics.live.closed.with_label_values(&[code.as_str()]).inc();
         tracing::debug!(reason = code.as_str(), "a live socket was closed");
     }

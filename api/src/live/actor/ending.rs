@@ -1,9 +1,12 @@
 //! How a session ends: recognition finishes what was said, the machine stores it, and the socket is closed.
 
 use live::{Action, CloseCode, Event, ServiceStatus, StatusFrame};
-use tokio::time::{Duration, Instant};
+use tokio::{
+    sync::mpsc,
+    time::{Duration, Instant},
+};
 
-use super::Actor;
+use super::{Actor, Out};
 
 /// How long recognition may take for what was said before the end.
 const FINISH: Duration = Duration::from_secs(5);
@@ -117,6 +120,16 @@ impl Actor {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// Why the socket is closed. A client whose words could not be stored in time is told here.
+    pub(super) fn last_word(&self, out: &mpsc::Sender<Out>) -> CloseCode {
+        let code = self.close.or(self.ending.as_ref().map(|ending| ending.code));
+        let code = code.unwrap_or(CloseCode::ByClient);
+        if !self.close_sent {
+            let _ = out.try_send(Out::Close(code));
+        }
+        code
     }
 }
 

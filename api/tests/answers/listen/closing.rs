@@ -61,6 +61,19 @@ async fn live_frames_over_the_size_limit_close_the_socket() {
     assert_eq!(line.closed().await, 1009);
 }
 
+/// The socket was dropped without a close frame (1006): the client connected again at once and sent the same.
+#[tokio::test]
+async fn live_client_reads_the_close_code_of_a_session_that_could_not_be_stored_in_time() {
+    let setup = Setup::new().await;
+    let mut line = setup.line("custom_stt=enabled").await.ready().await;
+    line.say(&["Said."], 0.0).await;
+    line.until("segments").await;
+    let held = setup.bench.database.hold_locks("lock table conversations in access exclusive mode").await;
+    line.send_bytes(vec![0; 64 * 1_024 + 1]).await;
+    assert_eq!(line.closed().await, 1009);
+    drop(held);
+}
+
 #[tokio::test]
 async fn live_chunked_picture_is_stored_and_keeps_its_conversation() {
     use base64::{Engine, prelude::BASE64_STANDARD};
