@@ -2,8 +2,8 @@
 //! only the service can reach, or to hold it up.
 //!
 //! A URL is judged twice. [`Guard::check_url`] judges what can be seen in it, when the API receives it and again
-//! before each call; a [`Sender`]'s own resolver judges the addresses that its name turns out to have, so
-//! that a name which changes its mind between the two gains nothing.
+//! before each call, then also the addresses that its name turns out to have, and connects to no others: a name which changes its
+//! mind between the two gains nothing.
 
 #![warn(clippy::indexing_slicing, clippy::string_slice)]
 #![cfg_attr(test, allow(clippy::indexing_slicing, clippy::string_slice, reason = "a test may panic"))]
