@@ -31,12 +31,17 @@ const CONNECTIONS: Connections = Connections {
 #[error("no HTTP client could be built")]
 pub struct CannotSend;
 
-/// Why a call has no answer: as [`crate::Answer`] and [`crate::Heard`] say it.
+/// Why a call has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub enum Failure {
+    /// Nothing was sent, and no name was resolved: the guard refused the URL, or a header cannot be one.
     Refused,
+    /// Nothing was sent: the guard refused every address of the name. For operators: users are to see no difference from
+    /// [`Unreachable`](Self::Unreachable), or they could find out which inner names there are.
     RefusedAddress,
+    /// The name was not resolved, no connection stood, or the answer did not come in time.
     Timeout,
+    /// No such name, no connection, no valid TLS, or no HTTP.
     Unreachable,
 }
 

@@ -21,7 +21,7 @@ mod special;
 mod web_push;
 
 pub use caller::{Call, Caller, Heard};
-pub use clients::CannotSend;
+pub use clients::{CannotSend, Failure};
 pub use guard::{Guard, Refused};
 pub use lookup::{Lookup, SystemLookup};
 /// The types of [`Guard::check_url`] and [`Sender::post`], and of a [`Call`].

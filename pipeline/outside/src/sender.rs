@@ -29,15 +29,8 @@ pub enum Answer {
         /// How long it wants to be left alone, at most [`crate::MAX_RETRY_AFTER`].
         retry_after: Option<Duration>,
     },
-    /// Nothing was sent, and no name was resolved: the guard refused the URL, or a header cannot be one.
-    Refused,
-    /// Nothing was sent: the guard refused every address of the name. For operators: users are to see no difference from
-    /// [`Unreachable`](Self::Unreachable), or they could ask which inner names there are.
-    RefusedAddress,
-    /// The name was not resolved within 3 s, no connection stood within 3 s, or no answer came within 15 s.
-    Timeout,
-    /// No such name, no connection, no valid TLS, or no HTTP.
-    Unreachable,
+    /// It did not, within 15 s.
+    Failed(Failure),
 }
 
 /// Calls other people's servers. Cheap to clone; keeps connections.
@@ -68,7 +61,7 @@ impl Sender {
         now: DateTime<Utc>,
     ) -> Answer {
         let Some(request) = request(Method::POST, url.clone(), headers, Some(body.into())) else {
-            return Answer::Refused;
+            return Answer::Failed(Failure::Refused);
         };
         match self.clients.send(user, request, TOTAL_TIMEOUT).await {
             Ok(response) => {
@@ -76,18 +69,7 @@ impl Sender {
                 let _ = tokio::time::timeout(BODY_TIMEOUT, read_to_limit(response)).await;
                 answer
             }
-            Err(failure) => failure.into(),
-        }
-    }
-}
-
-impl From<Failure> for Answer {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Refused => Self::Refused,
-            Failure::RefusedAddress => Self::RefusedAddress,
-            Failure::Timeout => Self::Timeout,
-            Failure::Unreachable => Self::Unreachable,
+            Err(failure) => Answer::Failed(failure),
         }
     }
 }
