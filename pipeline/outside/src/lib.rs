@@ -14,7 +14,6 @@ mod guard;
 mod lookup;
 mod names;
 mod resolver;
-mod retry_after;
 mod sender;
 mod signature;
 mod special;
@@ -26,7 +25,6 @@ pub use guard::{Guard, Refused};
 pub use lookup::{Lookup, SystemLookup};
 /// The types of [`Guard::check_url`] and [`Sender::post`], and of a [`Call`].
 pub use reqwest::{Method, Url};
-pub use retry_after::{MAX_RETRY_AFTER, retry_after};
 pub use sender::{Answer, Sender};
 pub use signature::{BadSecret, new_secret, sign};
 pub use web_push::{BadKeys, BadVapid, BrowserKeys, Vapid, web_push};

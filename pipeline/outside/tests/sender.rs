@@ -14,7 +14,6 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::routing::post;
 use axum::{Router, response::IntoResponse};
-use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use outside::{Answer, Failure, Guard, Lookup, Sender, Url};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -74,12 +73,8 @@ fn counting(hits: &Arc<AtomicUsize>) -> Router {
     )
 }
 
-fn now() -> DateTime<Utc> {
-    DateTime::from_timestamp(1_800_000_000, 0).unwrap()
-}
-
 async fn call(sender: &Sender, url: &str) -> Answer {
-    sender.post("ann", &Url::parse(url).unwrap(), vec![], b"{}".to_vec(), now()).await
+    sender.post("ann", &Url::parse(url).unwrap(), vec![], b"{}".to_vec()).await
 }
 
 const OK: Answer = Answer::Status { code: 200, retry_after: None };
@@ -98,7 +93,7 @@ async fn sender_posts_headers_and_body() {
     let sender = sender(&["127.0.0.0/8"], Arc::default());
     let url = Url::parse(&format!("http://{address}/hook?uid=u1")).unwrap();
     let headers = vec![("webhook-id".to_owned(), "msg_1".to_owned())];
-    let answer = sender.post("ann", &url, headers, b"\x00body".to_vec(), now()).await;
+    let answer = sender.post("ann", &url, headers, b"\x00body".to_vec()).await;
     assert_eq!(answer, Answer::Status { code: 202, retry_after: None });
     let (headers, body) = hears.recv().await.unwrap();
     assert_eq!(headers["webhook-id"], "msg_1");
@@ -288,7 +283,8 @@ async fn sender_does_not_follow_redirects() {
 async fn sender_reads_retry_after() {
     let answer_with = |value: &'static str| {
         post(move || async move {
-            (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, value)]).into_response()
+            let headers = [(header::RETRY_AFTER, value), (header::DATE, "Fri, 15 Jan 2027 08:00:00 GMT")];
+            (StatusCode::TOO_MANY_REQUESTS, headers).into_response()
         })
     };
     let router = Router::new()
@@ -348,7 +344,7 @@ async fn sender_reports_refused_connections_and_invalid_headers() {
     for (name, value) in [("x", "a\r\nb: c"), ("x y", "a"), ("", "a")] {
         let headers = vec![(name.to_owned(), value.to_owned())];
         assert_eq!(
-            sender.post("ann", &url, headers, vec![], now()).await,
+            sender.post("ann", &url, headers, vec![]).await,
             Answer::Failed(Failure::Refused),
             "{name:?}"
         );

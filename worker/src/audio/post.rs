@@ -69,9 +69,8 @@ impl Shared {
     }
 
     async fn attempt(&self, user: &UserId, to: &Receiver, rate: u32, id: &str, body: Vec<u8>) -> Answer {
-        let now = to.now();
-        match request(user, &to.receiver, rate, id, now.timestamp(), &body) {
-            Some((url, headers)) => self.sender.post(user.as_str(), &url, headers, body, now).await,
+        match request(user, &to.receiver, rate, id, to.now().timestamp(), &body) {
+            Some((url, headers)) => self.sender.post(user.as_str(), &url, headers, body).await,
             None => Answer::Failed(Failure::Refused),
         }
     }
