@@ -16,6 +16,7 @@ mod private_server;
 mod process;
 mod queue;
 mod receiver;
+mod server_programs;
 mod socket;
 mod tunnel;
 mod world;
