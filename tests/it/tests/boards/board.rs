@@ -1,9 +1,10 @@
 //! The boards as files: what Grafana would read.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+
+pub(crate) use it::{read, root};
 
 /// The boards, by their files' names.
 pub(crate) const NAMES: [&str; 6] = ["engines", "finalization", "live", "postgres", "reconciler", "webhooks"];
@@ -21,17 +22,6 @@ pub(crate) struct Panel<'a> {
     /// `board / title`, for messages.
     pub(crate) place: String,
     pub(crate) json: &'a Value,
-}
-
-/// The root of the tree.
-pub(crate) fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors().nth(2).expect("this crate lives two folders below the root").to_owned()
-}
-
-/// The text of a file, by its path from the root.
-pub(crate) fn read(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path} cannot be read: {error}"))
 }
 
 /// Every board there is, in the order of their names.
