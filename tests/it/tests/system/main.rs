@@ -11,7 +11,6 @@ mod binary;
 mod client;
 mod collector;
 mod installation;
-mod model;
 mod private_server;
 mod process;
 mod queue;
