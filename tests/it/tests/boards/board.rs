@@ -76,17 +76,12 @@ impl Board {
     }
 }
 
-impl Panel<'_> {
-    pub(crate) fn expressions(&self) -> Vec<&str> {
+impl<'a> Panel<'a> {
+    pub(crate) fn expressions(&self) -> Vec<&'a str> {
         let targets = self.json["targets"].as_array().unwrap_or_else(|| panic!("{}: no targets", self.place));
         assert!(!targets.is_empty(), "{}: no targets", self.place);
-        let of = |target: &'_ Value| target["expr"].as_str().is_some_and(|text| !text.is_empty());
-        assert!(targets.iter().all(of), "{}: a target asks nothing", self.place);
-        self.json["targets"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|target| target["expr"].as_str())
-            .collect()
+        let of = |target: &'a Value| target["expr"].as_str().filter(|text| !text.is_empty());
+        let expressions = targets.iter().map(of).collect::<Option<_>>();
+        expressions.unwrap_or_else(|| panic!("{}: a target asks nothing", self.place))
     }
 }
