@@ -25,6 +25,17 @@ pub(crate) fn command_with(database: &str, settings: &[(&str, &str)], words: &[&
         .expect("the program can be run")
 }
 
+/// How a command ended: exit code, stdout and stderr.
+pub(crate) fn ends(database: &str, words: &[&str]) -> (Option<i32>, String, String) {
+    told(&command(database, words))
+}
+
+/// The same of what a command left.
+pub(crate) fn told(output: &Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
 /// What a command that must succeed wrote on stdout.
 pub(crate) fn printed(database: &str, words: &[&str]) -> String {
     let output = command(database, words);
