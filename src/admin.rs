@@ -19,7 +19,7 @@ use axum::{
     routing::get,
 };
 use compute::Pool;
-use db::{Pooling, Trouble};
+use db::Trouble;
 use futures::{StreamExt, future::join_all, stream::FuturesUnordered};
 use ledger::{Ledger, Shards};
 use prometheus::{Encoder, Registry, TextEncoder};
@@ -33,12 +33,8 @@ use crate::pooler;
 /// How long readiness waits for the database.
 const READY_WAIT: Duration = Duration::from_secs(2);
 
-const SCHEMA: &str = "the schema is not this version's: run `listen migrate`\n";
-const LOSES_STATEMENTS: &str =
-    "a pooler in front of the database keeps no sessions (PgBouncer: pool_mode = session)\n";
-const TRANSACTIONS: &str = "a pooler in front of the database keeps no sessions: set LISTEN_POLL_ONLY=on, or let it keep them \
-     (PgBouncer: pool_mode = session)\n";
-const NO_WRITES: &str = "the database accepts no writes\n";
+const SCHEMA: &str = "the schema is not this version's: run `listen migrate`";
+const NO_WRITES: &str = "the database accepts no writes";
 
 /// What the admin routes look at.
 #[derive(Clone)]
@@ -51,17 +47,7 @@ struct Admin {
 /// Whether this process takes work.
 #[derive(Clone)]
 pub(crate) struct Readiness {
-    pub(crate) shards: Shards,
-    /// Whether the process has the worker's role.
-    pub(crate) has_worker: bool,
-    /// The worker of each shard, once it was started.
-    pub(crate) workers: Vec<Arc<OnceLock<Health>>>,
-    /// Whether the database of each shard accepted writes once since the process started.
-    pub(crate) accepted_writes: Vec<Arc<AtomicBool>>,
-    /// Whether this process hears no notifications.
-    pub(crate) polls_only: bool,
-    /// Whether the sessions of each shard were seen to be kept as this process needs them.
-    pub(crate) keeps_sessions: Vec<Arc<AtomicBool>>,
+    pub(crate) shards: Vec<Arc<ShardReadiness>>,
     pub(crate) stopping: CancellationToken,
 }
 
@@ -69,10 +55,10 @@ impl Readiness {
     /// Asks the process and its database: with several shards, one that takes work is enough.
     ///
     /// # Errors
-    /// Why it does not take work, as a line.
+    /// Why it does not take work.
     pub(crate) async fn check(&self) -> Result<(), &'static str> {
         self.process()?;
-        let mut asked: FuturesUnordered<_> = self.each().map(|shard| shard.check()).collect();
+        let mut asked: FuturesUnordered<_> = self.shards.iter().map(|shard| shard.check()).collect();
         let mut refused = Ok(());
         while let Some(found) = asked.next().await {
             match found {
@@ -87,11 +73,12 @@ impl Readiness {
     async fn checks(&self) -> (Vec<(String, Result<(), &'static str>)>, bool) {
         let mut checks = vec![("process".to_owned(), self.process())];
         let mut one_is_ready = false;
-        let found = join_all(self.each().map(async |shard| (shard.worker(), shard.database().await))).await;
-        for (number, (worker, database)) in found.into_iter().enumerate() {
-            let of = if self.shards.count() == 1 { String::new() } else { format!("shard {number} ") };
+        let databases = join_all(self.shards.iter().map(|shard| shard.database())).await;
+        for (number, (shard, database)) in self.shards.iter().zip(databases).enumerate() {
+            let of = if self.shards.len() == 1 { String::new() } else { format!("shard {number} ") };
+            let worker = shard.worker();
             one_is_ready |= worker.is_ok() && database.is_ok();
-            if self.has_worker {
+            if shard.has_worker {
                 checks.push((format!("{of}worker"), worker));
             }
             checks.push((format!("{of}database"), database));
@@ -100,35 +87,32 @@ impl Readiness {
     }
 
     fn process(&self) -> Result<(), &'static str> {
-        if self.stopping.is_cancelled() { Err("stopping\n") } else { Ok(()) }
-    }
-
-    fn each(&self) -> impl Iterator<Item = ShardReadiness<'_>> {
-        let seen = self.accepted_writes.iter().zip(&self.keeps_sessions);
-        let shards = self.shards.iter().zip(&self.workers).zip(seen);
-        shards.map(|((ledger, worker), (accepted_writes, keeps_sessions))| ShardReadiness {
-            ledger,
-            has_worker: self.has_worker,
-            worker,
-            accepted_writes,
-            polls_only: self.polls_only,
-            keeps_sessions,
-        })
+        if self.stopping.is_cancelled() { Err("stopping") } else { Ok(()) }
     }
 }
 
 /// Whether a shard takes work here.
-struct ShardReadiness<'a> {
-    ledger: &'a Ledger,
+pub(crate) struct ShardReadiness {
+    ledger: Ledger,
+    /// Whether the process has the worker's role.
     has_worker: bool,
-    worker: &'a OnceLock<Health>,
-    accepted_writes: &'a AtomicBool,
+    /// Whether the process hears no notifications.
     polls_only: bool,
-    keeps_sessions: &'a AtomicBool,
+    /// Its worker, once it was started.
+    pub(crate) worker: OnceLock<Health>,
+    /// Whether its database accepted writes once since the process started.
+    accepted_writes: AtomicBool,
+    /// Whether its sessions were seen to be kept as this process needs them.
+    keeps_sessions: AtomicBool,
 }
 
-impl ShardReadiness<'_> {
-    async fn check(self) -> Result<(), &'static str> {
+impl ShardReadiness {
+    pub(crate) fn new(ledger: Ledger, has_worker: bool, polls_only: bool) -> Self {
+        let (accepted_writes, keeps_sessions) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { ledger, has_worker, polls_only, worker: OnceLock::new(), accepted_writes, keeps_sessions }
+    }
+
+    async fn check(&self) -> Result<(), &'static str> {
         if self.worker.get().is_some() {
             self.worker()?;
         }
@@ -139,7 +123,7 @@ impl ShardReadiness<'_> {
 
     fn worker(&self) -> Result<(), &'static str> {
         match self.has_worker && !self.worker.get().is_some_and(Health::is_healthy) {
-            true => Err("no worker runs\n"),
+            true => Err("no worker runs"),
             false => Ok(()),
         }
     }
@@ -153,8 +137,8 @@ impl ShardReadiness<'_> {
         let (asked, sessions) = tokio::join!(db.within(READY_WAIT, asked), self.sessions());
         sessions?;
         let (is_migrated, accepts_writes) = asked.map_err(|error| match error.trouble() {
-            Some(Trouble::Pooler) => LOSES_STATEMENTS,
-            _ => "the database does not answer\n",
+            Some(Trouble::Pooler) => pooler::LOSES_STATEMENTS,
+            _ => "the database does not answer",
         })?;
         if !is_migrated {
             return Err(SCHEMA);
@@ -172,22 +156,21 @@ impl ShardReadiness<'_> {
         }
         // Not `within`, which would mark the pool's sessions as suspect: this asks through sessions of its own.
         match timeout(READY_WAIT, self.ledger.db().pooling()).await {
-            Ok(Ok(found)) if pooler::obstacle(found, self.polls_only).is_some() => Err(match found {
-                Pooling::LosesStatements => LOSES_STATEMENTS,
-                Pooling::Transactions | Pooling::Sessions => TRANSACTIONS,
-            }),
-            Ok(Ok(_)) => {
-                self.keeps_sessions.store(true, Ordering::Relaxed);
-                Ok(())
-            }
+            Ok(Ok(found)) => match pooler::obstacle(found, self.polls_only) {
+                Some(words) => Err(words),
+                None => {
+                    self.keeps_sessions.store(true, Ordering::Relaxed);
+                    Ok(())
+                }
+            },
             Ok(Err(_)) | Err(_) => Ok(()),
         }
     }
 }
 
 /// `/metrics`, `/livez`, `/readyz`.
-pub(crate) fn router(readiness: Readiness, compute: Pool, registry: Registry) -> Router {
-    let service = Arc::new(Service::new(readiness.shards.clone(), compute));
+pub(crate) fn router(shards: Shards, readiness: Readiness, compute: Pool, registry: Registry) -> Router {
+    let service = Arc::new(Service::new(shards, compute));
     Router::new()
         .route("/metrics", get(metrics))
         .route("/livez", get(|| async { "alive\n" }))
@@ -220,7 +203,7 @@ async fn ready(State(admin): State<Admin>, RawQuery(query): RawQuery) -> Respons
             .iter()
             .map(|(name, found)| match found {
                 Ok(()) => format!("[ok] {name}\n"),
-                Err(reason) => format!("[failed] {name}: {reason}"),
+                Err(reason) => format!("[failed] {name}: {reason}\n"),
             })
             .collect();
         return match is_ready {
@@ -230,7 +213,7 @@ async fn ready(State(admin): State<Admin>, RawQuery(query): RawQuery) -> Respons
     }
     match admin.readiness.check().await {
         Ok(()) => "ready\n".into_response(),
-        Err(reason) => (StatusCode::SERVICE_UNAVAILABLE, reason).into_response(),
+        Err(reason) => (StatusCode::SERVICE_UNAVAILABLE, format!("{reason}\n")).into_response(),
     }
 }
 
@@ -264,21 +247,13 @@ mod tests {
         let options = PgConnectOptions::new_without_pgpass()
             .host("127.0.0.1")
             .port(silent.local_addr().unwrap().port());
-        let shards = Shards::from(Ledger::new(options, Settings::default()));
-        let service = Arc::new(Service::new(shards.clone(), Pool::new(1).unwrap()));
-        let has_worker = worker.is_some();
-        let workers = vec![Arc::new(worker.map_or_else(OnceLock::new, OnceLock::from))];
-        let accepted_writes = vec![Arc::default()];
-        let keeps_sessions = vec![Arc::default()];
-        let readiness = Readiness {
-            shards,
-            has_worker,
-            workers,
-            accepted_writes,
-            polls_only: false,
-            keeps_sessions,
-            stopping,
-        };
+        let ledger = Ledger::new(options, Settings::default());
+        let service = Arc::new(Service::new(Shards::from(ledger.clone()), Pool::new(1).unwrap()));
+        let shard = ShardReadiness::new(ledger, worker.is_some(), false);
+        if let Some(health) = worker {
+            assert!(shard.worker.set(health).is_ok());
+        }
+        let readiness = Readiness { shards: vec![Arc::new(shard)], stopping };
         let admin = Admin { registry: Registry::new(), service, readiness };
         let answer = ready(State(admin), RawQuery(query.map(str::to_owned))).await;
         let (status, body) = (answer.status(), to_bytes(answer.into_body(), 1 << 10).await.unwrap());

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use api::{AppServers, NoManifest, NoMcpTools};
 use futures::future::BoxFuture;
-use outside::{Call, Caller, Heard, Method, Url};
+use outside::{Call, Caller, Failure, Heard, Method, Url};
 use records::UserId;
 use secrecy::SecretString;
 use serde_json::Value;
@@ -73,7 +73,7 @@ fn unread(heard: &Heard) -> NoManifest {
         Heard::Answer { status, .. } => NoManifest::Status(*status),
         Heard::TooLong => NoManifest::TooLong,
         Heard::Broken => NoManifest::Broken,
-        Heard::Timeout => NoManifest::Timeout,
-        Heard::Refused | Heard::RefusedAddress | Heard::Unreachable => NoManifest::Unreachable,
+        Heard::Failed(Failure::Timeout) => NoManifest::Timeout,
+        Heard::Failed(_) => NoManifest::Unreachable,
     }
 }

@@ -11,7 +11,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use self::kept::Kept;
 use crate::{
-    commands::{migrate::bring_up_to_date, stdout::say, users},
+    commands::{migrate::bring_up_to_date, stdout::say},
     config::{Config, Dispatch, Switch, console_access},
     database,
     embedded::Private,
@@ -117,7 +117,7 @@ async fn stay(
     let service = serve::start(&app, lifecycle).await?;
     let person = UserId::new(PERSON);
     let ledger = app.shards.of_user(&person);
-    users::create(ledger, &person, &store::UserChange::default()).await?;
+    ledger.store().create_user(&person, &store::UserChange::default()).await?;
     let key = kept.key(ledger, &person).await?;
     let place = Place {
         api: service.api.map(|addr| format!("http://{addr}")),

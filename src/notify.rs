@@ -35,7 +35,7 @@ pub(crate) async fn report(readiness: Readiness, stop: CancellationToken) {
             Err(reason) => reason,
         };
         if sent.replace(unready) != Some(unready) {
-            send(&format!("STATUS={}", unready.trim_end()));
+            send(&format!("STATUS={unready}"));
         }
         stop.run_until_cancelled(tokio::time::sleep(EVERY)).await;
     }

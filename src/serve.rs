@@ -1,11 +1,6 @@
 //! `listen serve`: the service, until it is asked to stop.
 
-use std::{
-    net::SocketAddr,
-    process::ExitCode,
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use axum::{Router, http::StatusCode, middleware::from_fn};
@@ -20,10 +15,9 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_http::timeout::TimeoutLayer;
-use worker::Health;
 
 use crate::{
-    admin,
+    admin::{self, Readiness, ShardReadiness},
     config::{Config, Dispatch, Role},
     connections::{self, Connections, Limits},
     console, exit,
@@ -89,16 +83,15 @@ pub(crate) async fn start(app: &Arc<App>, lifecycle: &Lifecycle) -> anyhow::Resu
         true => lifecycle.later(&tasks, app.config.drain()),
         false => lifecycle.clone(),
     };
-    let readiness = admin::Readiness {
-        shards: app.shards.clone(),
-        has_worker: app.config.has(Role::Worker),
-        workers: app.shards.iter().map(|_| Arc::default()).collect(),
-        accepted_writes: app.shards.iter().map(|_| Arc::default()).collect(),
-        polls_only: app.config.polls_only(),
-        keeps_sessions: app.shards.iter().map(|_| Arc::default()).collect(),
+    let shard = |ledger: &Ledger| {
+        ShardReadiness::new(ledger.clone(), app.config.has(Role::Worker), app.config.polls_only())
+    };
+    let readiness = Readiness {
+        shards: app.shards.iter().map(|ledger| Arc::new(shard(ledger))).collect(),
         stopping: lifecycle.soft.clone(),
     };
-    let admin_router = admin::router(readiness.clone(), app.compute.clone(), app.registry.clone());
+    let (shards, registry) = (app.shards.clone(), app.registry.clone());
+    let admin_router = admin::router(shards, readiness.clone(), app.compute.clone(), registry);
     let console = console::router(
         app.shards.clone(),
         app.config.console_access().map_err(anyhow::Error::msg)?,
@@ -140,11 +133,11 @@ pub(crate) async fn start(app: &Arc<App>, lifecycle: &Lifecycle) -> anyhow::Resu
     app.start_chat(&tasks, &front);
     model_servers::start(&app.shards, &app.engines, app.speech_engine(), &tasks, lifecycle);
     let (failed, failures) = unbounded_channel();
-    for (ledger, worker) in app.shards.iter().zip(&readiness.workers) {
+    for (ledger, readiness) in app.shards.iter().zip(&readiness.shards) {
         let shard = ShardStart {
             app: Arc::clone(app),
             ledger: ledger.clone(),
-            worker: Arc::clone(worker),
+            readiness: Arc::clone(readiness),
             tasks: tasks.clone(),
             lifecycle: lifecycle.clone(),
             front: front.clone(),
@@ -159,8 +152,8 @@ pub(crate) async fn start(app: &Arc<App>, lifecycle: &Lifecycle) -> anyhow::Resu
 struct ShardStart {
     app: Arc<App>,
     ledger: Ledger,
-    /// Where readiness finds its worker.
-    worker: Arc<OnceLock<Health>>,
+    /// Where its worker is found.
+    readiness: Arc<ShardReadiness>,
     tasks: TaskTracker,
     lifecycle: Lifecycle,
     front: Lifecycle,
@@ -184,9 +177,9 @@ impl ShardStart {
     }
 
     fn start_work(&self) -> anyhow::Result<()> {
-        let Self { app, ledger, worker, tasks, lifecycle, front, .. } = self;
+        let Self { app, ledger, readiness, tasks, lifecycle, front, .. } = self;
         if let Some(health) = app.start_worker(ledger, tasks, lifecycle, app.run_counter(ledger))? {
-            let _ = worker.set(health);
+            let _ = readiness.worker.set(health);
         }
         app.start_hand_over(ledger, tasks, lifecycle);
         app.start_repair(ledger, tasks, lifecycle)?;

@@ -8,7 +8,6 @@ pub(crate) mod list;
 use std::{iter, process::ExitCode};
 
 use clap::{Args, Subcommand};
-use ledger::Ledger;
 use operations::IdKind;
 use records::UserId;
 use store::UserChange;
@@ -98,7 +97,7 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
                     common.operations_of_user(fresh).await?
                 }
             };
-            if !create(&operations, &id, &settings.change(None)).await? {
+            if !operations.store().create_user(&id, &settings.change(None)).await? {
                 return Err(Exit::Refused(format!("there is a user {id} already")).into());
             }
             print_id(&id, as_json)
@@ -137,11 +136,6 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
 
 fn print_id(id: &UserId, as_json: bool) -> anyhow::Result<()> {
     reply!(as_json, { "id": id.as_str() }, "{id}")
-}
-
-/// Creates a user; `false` when the id is taken.
-pub(crate) async fn create(ledger: &Ledger, id: &UserId, change: &UserChange) -> anyhow::Result<bool> {
-    Ok(ledger.store().create_user(id, change).await?)
 }
 
 impl Settings {

@@ -3,9 +3,10 @@
 
 use std::{ops::RangeInclusive, str::FromStr, sync::Arc};
 
-use axum::http::{HeaderValue, Uri};
+use axum::http::HeaderValue;
 use outside::BadVapid;
 use speech::NoMeter;
+use tasks::{Url, base_url};
 
 use super::{Config, Dispatch, Role, shards::NO_COUNT};
 use crate::{
@@ -197,7 +198,7 @@ impl Config {
     fn bad_server(&self) -> Option<String> {
         let words = match (self.uses_openai(), &self.openai_base_url, &self.openai_model) {
             (true, None, _) => "the OpenAI-compatible engine needs LISTEN_OPENAI_BASE_URL",
-            (_, Some(url), _) if web_address(url.trim()).is_none() => {
+            (_, Some(url), _) if web_address(url).is_none() => {
                 "LISTEN_OPENAI_BASE_URL must be an http:// or https:// URL without a name or password, such as \
                  https://models.example/v1"
             }
@@ -222,14 +223,7 @@ fn problem((env, value, range): &Number, config: &Config) -> Option<String> {
 /// What a browser sends as `Origin`: compared letter by letter, so that a path, a slash or the scheme's own port would
 /// never match.
 fn is_origin(text: &str) -> bool {
-    let own_port = text.starts_with("http://") && text.ends_with(":80")
-        || text.starts_with("https://") && text.ends_with(":443");
-    let named = |uri: &Uri| {
-        let scheme = uri.scheme_str().unwrap_or_default();
-        uri.authority().is_some_and(|authority| format!("{scheme}://{authority}") == text)
-    };
-    let lower = !text.chars().any(|letter| letter.is_ascii_uppercase());
-    lower && !own_port && web_address(text).is_some_and(|uri| named(&uri))
+    web_address(text).is_some_and(|url| url.origin().ascii_serialization() == text)
 }
 
 fn is_subject(text: &str) -> bool {
@@ -242,11 +236,8 @@ fn is_subject(text: &str) -> bool {
 }
 
 /// An http:// or https:// address with a host, and without a name or password.
-fn web_address(text: &str) -> Option<Uri> {
-    let uri: Uri = text.parse().ok()?;
-    let bare = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
-    let named = uri.host().is_some_and(|host| !host.is_empty());
-    (matches!(uri.scheme_str(), Some("http" | "https")) && named && bare).then_some(uri)
+fn web_address(text: &str) -> Option<Url> {
+    base_url(text, &["http", "https"])
 }
 
 #[cfg(test)]

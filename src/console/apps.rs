@@ -73,7 +73,7 @@ impl Line {
 
 pub(super) async fn list(visitor: Visitor, console: Console, Query(which): Query<Which>) -> Shown {
     let user = user(&which.user);
-    let before = read_place(which.before.trim())?;
+    let before = read_place(&which.before)?;
     let shards = console.shards_of(user.as_ref());
     let apps = lists::apps::<db::Error>(&shards, user.as_ref(), before.as_ref(), PAGE + 1);
     let mut found = apps.await?;

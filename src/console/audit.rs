@@ -80,7 +80,7 @@ pub(super) async fn list(visitor: Visitor, console: Console, Query(which): Query
     let filter = ActionFilter {
         operator: text(&which.operator),
         action: text(&which.action),
-        before: read_place(which.before.trim())?,
+        before: read_place(&which.before)?,
         limit: PAGE + 1,
         ..ActionFilter::default()
     };

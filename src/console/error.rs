@@ -123,13 +123,8 @@ impl Undone {
 
     /// From its name.
     pub(super) fn of_name(name: &str) -> Option<Self> {
-        match name {
-            "schema" => Some(Self(Fault::Schema)),
-            "defect" => Some(Self(Fault::Defect)),
-            "time-is-over" => Some(Self(Fault::TimeIsOver)),
-            Self::HALFWAY => Some(Self(Fault::Halfway)),
-            _ => None,
-        }
+        let all = [Fault::Schema, Fault::Defect, Fault::TimeIsOver, Fault::Halfway].map(Self);
+        all.into_iter().find(|undone| undone.name() == name)
     }
 
     /// Its heading and its text, for a page that says more.

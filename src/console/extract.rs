@@ -95,6 +95,7 @@ fn unread(query: &str) -> String {
 
 /// A place in an address; what is empty is the list's beginning.
 pub(super) fn read_place(word: &str) -> Result<Option<Place>, Fault> {
+    let word = word.trim();
     if word.is_empty() {
         return Ok(None);
     }

@@ -7,9 +7,9 @@ use operations::{JobCursor, JobFilter};
 use records::UserId;
 use serde::Deserialize;
 
-use super::{Fault, query, shards::user};
+use super::{Fault, extract::read_place, query, shards::user};
 use crate::commands::{
-    paging::{cursor, has_four_digit_year, parse_cursor},
+    paging::{cursor, has_four_digit_year},
     times::age,
 };
 
@@ -74,7 +74,7 @@ impl FilterForm {
             until: moment("older than", &self.older_than, &self.until, now)?,
             unsettled: !self.unsettled.is_empty(),
             waits_at: None,
-            after: text(&self.after).map(|place| read_place(&place)).transpose()?,
+            after: read_place(&self.after)?.map(|(at, id)| JobCursor { at, job: JobId::from_text(id) }),
             limit,
         })
     }
@@ -157,11 +157,6 @@ fn moment(name: &str, typed: &str, fixed: &str, now: Timestamp) -> Result<Option
     let read: Result<Timestamp, _> = fixed.parse();
     let in_range = read.ok().filter(|at| has_four_digit_year(*at));
     in_range.map(Some).ok_or_else(|| unreadable(name, "a moment, as 2026-01-31T12:00:00Z"))
-}
-
-fn read_place(word: &str) -> Result<JobCursor, Fault> {
-    let found = parse_cursor(word).map(|(at, id)| JobCursor { at, job: JobId::from_text(id) });
-    found.ok_or_else(|| unreadable("after", "a place that a page before named"))
 }
 
 #[cfg(test)]

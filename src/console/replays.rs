@@ -14,7 +14,7 @@ use super::{
     in_time, live_page,
     shards::without,
 };
-use crate::lists;
+use crate::{lists, over_shards::cut};
 
 /// Operations on a page, and items on another.
 const PAGE: i64 = 50;
@@ -95,8 +95,8 @@ pub(super) async fn page(
 ) -> Result<OnePage, Fault> {
     let now = operations.db().now().await?;
     let view = find(operations, &id).await?;
-    let items = operations.replay_items(&id, after, PAGE).await?;
-    let next = items.last().filter(|_| items.len() == PAGE as usize).map(|last| last.position);
+    let mut items = operations.replay_items(&id, after, PAGE + 1).await?;
+    let next = cut(&mut items, PAGE).map(|last| last.position);
     let number = |jobs: i32| count(i64::from(jobs));
     let changed = |item: ReplayItem| {
         let at = item.changed_at.map(|at| Moment::new(at, now));

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, io::IsTerminal, sync::Arc, time::Duration};
 
-use anstyle::{AnsiColor, Reset, Style};
+use anstyle::{AnsiColor, Style};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use ledger::StoredJob;
@@ -13,14 +13,16 @@ use super::{
     page,
     report::{Card, LiveTalk, Recovery, Report},
 };
-use crate::{commands::stdout::say, config::Config};
+use crate::{
+    commands::stdout::say,
+    config::Config,
+    terminal::{PLAIN, RED},
+};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 const GREEN: Style = AnsiColor::Green.on_default();
 const YELLOW: Style = AnsiColor::Yellow.on_default();
-const RED: Style = AnsiColor::Red.on_default().bold();
-const PLAIN: Reset = Reset;
 
 /// Stages by conversation, as this process saw them end: (stage, milliseconds).
 type Stages = HashMap<String, Vec<(String, f64)>>;

@@ -154,7 +154,7 @@ impl FanOut {
         wait.keeps(body.len());
         match request(delivery, &body) {
             Ok((url, headers)) => {
-                let answer = self.sender.post(delivery.user_id.as_str(), &url, headers, body, delivery.now);
+                let answer = self.sender.post(delivery.user_id.as_str(), &url, headers, body);
                 outcome::of(wait.or_timeout(answer).await, &self.shared.chance)
             }
             Err(error) => DeliveryOutcome::Final { status: None, error },

@@ -7,7 +7,7 @@ use apps::{
     Answered, MAX_TOOLS, ToolFailure,
     mcp::{self, Response},
 };
-use outside::{Call, Caller, Heard, Method, Url};
+use outside::{Call, Caller, Failure, Heard, Method, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
@@ -198,9 +198,9 @@ pub(crate) fn failure_of(heard: &Heard) -> ToolFailure {
         Heard::Answer { status: 500..=599, .. } => ToolFailure::Status5xx,
         Heard::Answer { .. } | Heard::Broken => ToolFailure::Malformed,
         Heard::TooLong => ToolFailure::TooLong,
-        Heard::Refused => ToolFailure::RefusedAddress,
-        Heard::Timeout => ToolFailure::Timeout,
+        Heard::Failed(Failure::Refused) => ToolFailure::RefusedAddress,
+        Heard::Failed(Failure::Timeout) => ToolFailure::Timeout,
         // A user is to see no difference: it would show which inner names there are.
-        Heard::RefusedAddress | Heard::Unreachable => ToolFailure::Unreachable,
+        Heard::Failed(Failure::RefusedAddress | Failure::Unreachable) => ToolFailure::Unreachable,
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use outbox::DeliveryOutcome;
-use outside::Answer;
+use outside::{Answer, Failure};
 
 use crate::chance::Chance;
 
@@ -21,11 +21,11 @@ pub(crate) fn of(answer: Answer, chance: &Chance) -> DeliveryOutcome {
             DeliveryOutcome::Final { status: Some(code), error: "status" }
         }
         Answer::Status { code, retry_after } => again(Some(code), "status", retry_after, chance),
-        Answer::Refused => DeliveryOutcome::Final { status: None, error: "refused_address" },
+        Answer::Failed(Failure::Refused) => DeliveryOutcome::Final { status: None, error: "refused_address" },
         // Retried as a name that does not exist is: what its owner sees does not tell the two apart.
-        Answer::RefusedAddress => again(None, "refused_address", None, chance),
-        Answer::Timeout => again(None, "timeout", None, chance),
-        Answer::Unreachable => again(None, "unreachable", None, chance),
+        Answer::Failed(Failure::RefusedAddress) => again(None, "refused_address", None, chance),
+        Answer::Failed(Failure::Timeout) => again(None, "timeout", None, chance),
+        Answer::Failed(Failure::Unreachable) => again(None, "unreachable", None, chance),
     }
 }
 
@@ -76,16 +76,16 @@ mod tests {
             labels,
             ["delivered", "delivered", "retry", "final", "final", "retry", "gone", "retry", "retry", "retry"]
         );
-        let others: Vec<_> = [Answer::Refused, Answer::RefusedAddress, Answer::Timeout, Answer::Unreachable]
-            .map(|answer| first(of(answer, &chance)))
-            .into();
+        use Failure::{Refused, RefusedAddress, Timeout, Unreachable};
+        let others = [Refused, RefusedAddress, Timeout, Unreachable]
+            .map(|failure| first(of(Answer::Failed(failure), &chance)));
         assert_eq!(others, ["final", "retry", "retry", "retry"]);
     }
 
     #[test]
     fn last_failed_try_gives_up() {
         let schedule = [Duration::from_secs(5); 10];
-        let of_try = |tries| label(of(Answer::Timeout, &Chance::new(5)), tries, &schedule);
+        let of_try = |tries| label(of(Answer::Failed(Failure::Timeout), &Chance::new(5)), tries, &schedule);
         assert_eq!([1, 10, 11].map(of_try), ["retry", "retry", "final"]);
     }
 

@@ -63,7 +63,7 @@ impl Outbound for Pushes {
         let body = self.render.push(push);
         Ok(Some(match request(push, body, self.shared.settings.vapid.as_ref()) {
             Ok((url, headers, body)) => {
-                let answer = self.sender.post(push.user_id.as_str(), &url, headers, body, push.now);
+                let answer = self.sender.post(push.user_id.as_str(), &url, headers, body);
                 outcome_of(&push.kind, wait.or_timeout(answer).await, &self.shared.chance)
             }
             Err(error) => DeliveryOutcome::Final { status: None, error },

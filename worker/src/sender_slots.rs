@@ -17,7 +17,7 @@ use std::{
 };
 
 use outbox::SenderLoad;
-use outside::{Answer, Url};
+use outside::{Answer, Failure, Url};
 use parking_lot::Mutex;
 use records::UserId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -126,7 +126,7 @@ impl ReceiverWait {
         if self.ended.is_cancelled() {
             return answer.await;
         }
-        self.ended.run_until_cancelled(answer).await.unwrap_or(Answer::Timeout)
+        self.ended.run_until_cancelled(answer).await.unwrap_or(Answer::Failed(Failure::Timeout))
     }
 }
 
@@ -376,7 +376,7 @@ mod tests {
         let one_more = grown_old(&slots, 1_000, std::iter::once("next".to_owned())).await;
         let ended: Vec<usize> = (0..WAITING_ROOM).filter(|n| tries[*n].is_finished()).collect();
         assert_eq!(ended, [1], "the older one of two, not the oldest of all");
-        assert_eq!(tries.remove(1).await.unwrap(), Answer::Timeout);
+        assert_eq!(tries.remove(1).await.unwrap(), Answer::Failed(Failure::Timeout));
         assert_eq!(slots.young.available_permits(), SLOTS, "who answers finds every slot free");
         assert_eq!(slots.waiting.lock().tries.len(), WAITING_ROOM);
         let _others = grown_old(&slots, 1_000, std::iter::once("another".to_owned())).await;

@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use db::{Error, secrets::Context};
 use records::{Timestamp, UserId};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 
 use crate::{
     Outbox,
@@ -48,18 +48,27 @@ pub struct AudioWebhook {
 }
 
 /// What a process posts with.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug)]
 pub struct AudioReceiver {
     pub url: String,
     /// Seconds of audio in each request.
     pub seconds: i32,
     /// Signs the requests.
-    #[sqlx(try_from = "String")]
     pub secret: SecretString,
     /// What became of a request is noted for this version.
     pub version: i64,
     /// The database's time.
     pub now: Timestamp,
+}
+
+/// The same as the table has it, its secret sealed.
+#[derive(sqlx::FromRow)]
+struct StoredReceiver {
+    url: String,
+    seconds: i32,
+    secret: String,
+    version: i64,
+    now: Timestamp,
 }
 
 impl Outbox {
@@ -109,14 +118,14 @@ impl Outbox {
     /// # Errors
     /// When the database does not answer, or its secret cannot be opened.
     pub async fn audio_receiver(&self, user: &UserId) -> Result<Option<AudioReceiver>, Error> {
-        let stored: Option<AudioReceiver> = sqlx::query_as(include_str!("../sql/audio_webhooks/to_send.sql"))
-            .bind(user.as_str())
-            .fetch_optional(self.db.pool())
-            .await?;
-        let Some(mut receiver) = stored else { return Ok(None) };
-        let sealed = receiver.secret.expose_secret();
-        receiver.secret = self.db.secrets().open(Context::audio(user.as_str()), sealed)?;
-        Ok(Some(receiver))
+        let stored: Option<StoredReceiver> =
+            sqlx::query_as(include_str!("../sql/audio_webhooks/to_send.sql"))
+                .bind(user.as_str())
+                .fetch_optional(self.db.pool())
+                .await?;
+        let Some(StoredReceiver { url, seconds, secret, version, now }) = stored else { return Ok(None) };
+        let secret = self.db.secrets().open(Context::audio(user.as_str()), &secret)?;
+        Ok(Some(AudioReceiver { url, seconds, secret, version, now }))
     }
 
     /// Notes what a request that was sent under `version`, its second try included, says about the receiver.

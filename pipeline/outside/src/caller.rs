@@ -45,15 +45,8 @@ pub enum Heard {
     TooLong,
     /// The answer is compressed, which was not asked for, or broke off.
     Broken,
-    /// Nothing was sent, and no name was resolved: the guard refused the URL, or a header cannot be one.
-    Refused,
-    /// Nothing was sent: the guard refused every address of the name. Users are to see no difference from
-    /// [`Unreachable`](Self::Unreachable), or they could find out which inner names there are.
-    RefusedAddress,
-    /// The name was not resolved, no connection stood, or the answer did not end in time.
-    Timeout,
-    /// No such name, no connection, no valid TLS, or no HTTP.
-    Unreachable,
+    /// There is none, or it did not end in time.
+    Failed(Failure),
 }
 
 /// Calls servers of apps. Cheap to clone; keeps connections.
@@ -89,14 +82,14 @@ impl Caller {
         let mut value = None;
         match tokio::time::timeout(call.timeout, self.call_in_time(user, call, kept, &mut value)).await {
             Ok(heard) => (heard, value),
-            Err(_) => (Heard::Timeout, None),
+            Err(_) => (Heard::Failed(Failure::Timeout), None),
         }
     }
 
     async fn call_in_time(&self, user: &str, call: Call, kept: &str, value: &mut Option<String>) -> Heard {
         let body = call.body.map(Into::into);
         let Some(mut request) = request(call.method, call.url, call.headers, body) else {
-            return Heard::Refused;
+            return Heard::Failed(Failure::Refused);
         };
         request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         match self.clients.send(user, request, call.timeout).await {
@@ -104,18 +97,7 @@ impl Caller {
                 *value = header_of(&response, kept);
                 read(response, call.max_bytes).await
             }
-            Err(failure) => failure.into(),
-        }
-    }
-}
-
-impl From<Failure> for Heard {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Refused => Self::Refused,
-            Failure::RefusedAddress => Self::RefusedAddress,
-            Failure::Timeout => Self::Timeout,
-            Failure::Unreachable => Self::Unreachable,
+            Err(failure) => Heard::Failed(failure),
         }
     }
 }

@@ -1,18 +1,17 @@
-//! The guarded call that a sender and a caller share: no redirects, no proxy, a resolver that looks nothing up.
+//! The guarded call that a sender and a caller share: no redirects, no proxy, no address that the guard did not judge.
 
-use std::error::Error;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Body, Method, Request, Response, Url};
-use upstream::{BoxError, Client, Connections, is_timeout};
+use upstream::{Client, Connections, is_timeout};
 
 use crate::guard::{Guard, Reach};
 use crate::lookup::Lookup;
 use crate::names::Names;
-use crate::resolver::{GuardedResolver, NoPermittedAddress, reaching};
+use crate::resolver::{reaching, resolver};
 
 const CONNECTIONS: Connections = Connections {
     connect_timeout: Duration::from_secs(3),
@@ -32,29 +31,32 @@ const CONNECTIONS: Connections = Connections {
 #[error("no HTTP client could be built")]
 pub struct CannotSend;
 
-/// Why a call has no answer: as [`crate::Answer`] and [`crate::Heard`] say it.
+/// Why a call has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub enum Failure {
+    /// Nothing was sent, and no name was resolved: the guard refused the URL, or a header cannot be one.
     Refused,
+    /// Nothing was sent: the guard refused every address of the name. For operators: users are to see no difference from
+    /// [`Unreachable`](Self::Unreachable), or they could find out which inner names there are.
     RefusedAddress,
+    /// The name was not resolved, no connection stood, or the answer did not come in time.
     Timeout,
+    /// No such name, no connection, no valid TLS, or no HTTP.
     Unreachable,
 }
 
-/// One client per scheme: a resolver sees a name but not the scheme, and the two schemes reach differently far.
+/// A client behind a guard.
 #[derive(Clone, Debug)]
 pub(crate) struct Clients {
     guard: Guard,
     names: Names,
-    http: Client,
-    https: Client,
+    client: Client,
 }
 
 impl Clients {
     pub(crate) fn new(guard: Guard, lookup: Arc<dyn Lookup>) -> Result<Self, CannotSend> {
-        let client = |reach| client(&guard, reach, &CONNECTIONS).ok_or(CannotSend);
-        let (http, https) = (client(Reach::Http)?, client(Reach::Https)?);
-        Ok(Self { guard, names: Names::new(lookup), http, https })
+        let client = Client::new(resolver(), &CONNECTIONS, None).ok_or(CannotSend)?;
+        Ok(Self { guard, names: Names::new(lookup), client })
     }
 
     /// Sends a request, which is processed once at most, for `user`, whose names share a bounded part of the look-ups. Once its
@@ -74,14 +76,15 @@ impl Clients {
             io::ErrorKind::TimedOut => Failure::Timeout,
             _ => Failure::Unreachable,
         })?;
-        let client = match reach {
-            Reach::Http => &self.http,
-            Reach::Https => &self.https,
-        };
-        let answered = tokio::time::timeout(limit, reaching(found, client.send(request))).await;
+        let permitted = self.guard.permitted(&found, reach);
+        if permitted.is_empty() && !found.is_empty() {
+            self.names.look_up_again_soon(&url);
+            return Err(Failure::RefusedAddress);
+        }
+        let answered = tokio::time::timeout(limit, reaching(permitted, self.client.send(request))).await;
         answered.map_err(|_| Failure::Timeout)?.map_err(|error| {
             self.names.look_up_again_soon(&url);
-            failure_of(&error)
+            if is_timeout(&*error) { Failure::Timeout } else { Failure::Unreachable }
         })
     }
 }
@@ -102,29 +105,6 @@ pub(crate) fn request(
     Some(request)
 }
 
-fn failure_of(error: &BoxError) -> Failure {
-    if is_refused_address(error) {
-        return Failure::RefusedAddress;
-    }
-    if is_timeout(&**error) { Failure::Timeout } else { Failure::Unreachable }
-}
-
-/// Whether the guard refused every address of the name.
-fn is_refused_address(error: &BoxError) -> bool {
-    let mut cause: Option<&(dyn Error + 'static)> = Some(&**error);
-    while let Some(error) = cause {
-        if error.is::<NoPermittedAddress>() {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
-}
-
-fn client(guard: &Guard, reach: Reach, connections: &Connections) -> Option<Client> {
-    Client::new(GuardedResolver { guard: guard.clone(), reach }.service(), connections, None)
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set itself up must fail")]
 mod tests {
@@ -136,14 +116,16 @@ mod tests {
 
     use super::*;
 
+    fn http2_client() -> Client {
+        Client::new(resolver(), &Connections { http2_only: true, ..CONNECTIONS }, None).unwrap()
+    }
+
     #[tokio::test]
     async fn http2_connection_to_a_receiver_that_fell_silent_is_given_up() {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap()]);
-        let http2 = Connections { http2_only: true, ..CONNECTIONS };
-        let client = client(&guard, Reach::Http, &http2).unwrap();
+        let client = http2_client();
         let request = Request::new(Method::POST, url.parse().unwrap());
         let unanswered = tokio::spawn(async move { client.send(request).await });
         let (mut silent, _) = listener.accept().await.unwrap();
@@ -192,8 +174,7 @@ mod tests {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap()]);
-        let client = client(&guard, Reach::Http, &Connections { http2_only: true, ..CONNECTIONS }).unwrap();
+        let client = http2_client();
         let asked = Arc::new(AtomicU8::new(0));
         let counted = Arc::clone(&asked);
         tokio::spawn(async move {

@@ -58,6 +58,18 @@ impl Guard {
         }
     }
 
+    /// Those of a name's addresses that may be called for `reach`. Over `https` a host with a public and a private address is
+    /// common; over `http` one address outside the allowed ranges refuses all, since plain text is meant for names that the
+    /// operator wholly vouches for.
+    pub(crate) fn permitted(&self, found: &[IpAddr], reach: Reach) -> Vec<IpAddr> {
+        let permitted: Vec<IpAddr> =
+            found.iter().copied().filter(|&address| self.permits(address, reach)).collect();
+        match reach == Reach::Http && permitted.len() < found.len() {
+            true => Vec::new(),
+            false => permitted,
+        }
+    }
+
     /// Whether a connection to `address` may be opened for `reach`.
     pub(crate) fn permits(&self, address: IpAddr, reach: Reach) -> bool {
         let address = address.to_canonical();

@@ -3,14 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
-use reqwest::header::RETRY_AFTER;
 use reqwest::{Body, Method, Response, Url};
+use upstream::asked_for;
 
 use crate::clients::{CannotSend, Clients, Failure, request};
 use crate::guard::Guard;
 use crate::lookup::{Lookup, SystemLookup};
-use crate::retry_after::retry_after;
 
 /// Until the head of the answer is there.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(15);
@@ -26,18 +24,11 @@ pub enum Answer {
     Status {
         /// The HTTP status.
         code: u16,
-        /// How long it wants to be left alone, at most [`crate::MAX_RETRY_AFTER`].
+        /// How long it wants to be left alone.
         retry_after: Option<Duration>,
     },
-    /// Nothing was sent, and no name was resolved: the guard refused the URL, or a header cannot be one.
-    Refused,
-    /// Nothing was sent: the guard refused every address of the name. For operators: users are to see no difference from
-    /// [`Unreachable`](Self::Unreachable), or they could ask which inner names there are.
-    RefusedAddress,
-    /// The name was not resolved within 3 s, no connection stood within 3 s, or no answer came within 15 s.
-    Timeout,
-    /// No such name, no connection, no valid TLS, or no HTTP.
-    Unreachable,
+    /// It did not, within 15 s.
+    Failed(Failure),
 }
 
 /// Calls other people's servers. Cheap to clone; keeps connections.
@@ -57,46 +48,25 @@ impl Sender {
         Ok(Self { clients: Clients::new(guard, lookup)? })
     }
 
-    /// Posts `body`, which is processed once at most, for `user`, whose names share a bounded part of the look-ups. `now` is what a
-    /// date in `Retry-After` is compared with.
+    /// Posts `body`, which is processed once at most, for `user`, whose names share a bounded part of the look-ups.
     pub async fn post(
         &self,
         user: &str,
         url: &Url,
         headers: Vec<(String, String)>,
         body: impl Into<Body>,
-        now: DateTime<Utc>,
     ) -> Answer {
         let Some(request) = request(Method::POST, url.clone(), headers, Some(body.into())) else {
-            return Answer::Refused;
+            return Answer::Failed(Failure::Refused);
         };
         match self.clients.send(user, request, TOTAL_TIMEOUT).await {
             Ok(response) => {
-                let answer = status_of(&response, now);
+                let (code, retry_after) = (response.status().as_u16(), asked_for(response.headers()));
                 let _ = tokio::time::timeout(BODY_TIMEOUT, read_to_limit(response)).await;
-                answer
+                Answer::Status { code, retry_after }
             }
-            Err(failure) => failure.into(),
+            Err(failure) => Answer::Failed(failure),
         }
-    }
-}
-
-impl From<Failure> for Answer {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Refused => Self::Refused,
-            Failure::RefusedAddress => Self::RefusedAddress,
-            Failure::Timeout => Self::Timeout,
-            Failure::Unreachable => Self::Unreachable,
-        }
-    }
-}
-
-fn status_of(response: &Response, now: DateTime<Utc>) -> Answer {
-    let asked = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-    Answer::Status {
-        code: response.status().as_u16(),
-        retry_after: asked.and_then(|value| retry_after(value, now)),
     }
 }
 

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::routing::{any, get};
 use axum::{Router, response::IntoResponse};
 use futures::future::BoxFuture;
-use outside::{Call, Caller, Guard, Heard, Lookup, Url};
+use outside::{Call, Caller, Failure, Guard, Heard, Lookup, Url};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
@@ -125,7 +125,7 @@ async fn caller_times_out() {
     for address in [silent.local_addr().unwrap(), dripping] {
         let call =
             Call { timeout: Duration::from_millis(300), ..call(Method::GET, &format!("http://{address}/")) };
-        assert_eq!(caller().call("ann", call).await, Heard::Timeout);
+        assert_eq!(caller().call("ann", call).await, Heard::Failed(Failure::Timeout));
     }
 }
 
@@ -144,8 +144,15 @@ async fn caller_respects_the_guard_also_when_dns_changes() {
     for url in
         ["https://127.0.0.1/", "http://example.com/", "https://[::1]/", "https://169.254.169.254/latest"]
     {
-        assert_eq!(guarded.call("ann", call(Method::GET, url)).await, Heard::Refused, "{url}");
+        assert_eq!(
+            guarded.call("ann", call(Method::GET, url)).await,
+            Heard::Failed(Failure::Refused),
+            "{url}"
+        );
     }
     let inner = Caller::with_lookup(Guard::default(), Arc::new(Rebinds(AtomicUsize::new(1)))).unwrap();
-    assert_eq!(inner.call("ann", call(Method::GET, "https://rebinds.example/")).await, Heard::RefusedAddress);
+    assert_eq!(
+        inner.call("ann", call(Method::GET, "https://rebinds.example/")).await,
+        Heard::Failed(Failure::RefusedAddress)
+    );
 }

@@ -14,9 +14,8 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::routing::post;
 use axum::{Router, response::IntoResponse};
-use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
-use outside::{Answer, Guard, Lookup, Sender, Url};
+use outside::{Answer, Failure, Guard, Lookup, Sender, Url};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -74,12 +73,8 @@ fn counting(hits: &Arc<AtomicUsize>) -> Router {
     )
 }
 
-fn now() -> DateTime<Utc> {
-    DateTime::from_timestamp(1_800_000_000, 0).unwrap()
-}
-
 async fn call(sender: &Sender, url: &str) -> Answer {
-    sender.post("ann", &Url::parse(url).unwrap(), vec![], b"{}".to_vec(), now()).await
+    sender.post("ann", &Url::parse(url).unwrap(), vec![], b"{}".to_vec()).await
 }
 
 const OK: Answer = Answer::Status { code: 200, retry_after: None };
@@ -98,7 +93,7 @@ async fn sender_posts_headers_and_body() {
     let sender = sender(&["127.0.0.0/8"], Arc::default());
     let url = Url::parse(&format!("http://{address}/hook?uid=u1")).unwrap();
     let headers = vec![("webhook-id".to_owned(), "msg_1".to_owned())];
-    let answer = sender.post("ann", &url, headers, b"\x00body".to_vec(), now()).await;
+    let answer = sender.post("ann", &url, headers, b"\x00body".to_vec()).await;
     assert_eq!(answer, Answer::Status { code: 202, retry_after: None });
     let (headers, body) = hears.recv().await.unwrap();
     assert_eq!(headers["webhook-id"], "msg_1");
@@ -122,13 +117,13 @@ async fn sender_times_out_a_hanging_tls_handshake() {
     let sender = sender(&["127.0.0.0/8"], Arc::default());
     let url = format!("https://{}/hook", silent.local_addr().unwrap());
     let answer = timeout(Duration::from_secs(12), call(&sender, &url)).await;
-    assert_eq!(answer, Ok(Answer::Timeout));
+    assert_eq!(answer, Ok(Answer::Failed(Failure::Timeout)));
 }
 
 #[tokio::test]
 async fn sender_reports_a_name_without_addresses_as_unreachable() {
     let sender = sender(&[], Names::of("nowhere.example", &[&[]]));
-    assert_eq!(call(&sender, "https://nowhere.example/hook").await, Answer::Unreachable);
+    assert_eq!(call(&sender, "https://nowhere.example/hook").await, Answer::Failed(Failure::Unreachable));
 }
 
 #[tokio::test]
@@ -151,7 +146,7 @@ async fn sender_refuses_a_name_with_a_private_address_without_connecting() {
         let sender = sender(&[], Names::of("evil.example", &[&[inner]]));
         assert_eq!(
             call(&sender, &format!("https://evil.example:{port}/hook")).await,
-            Answer::RefusedAddress,
+            Answer::Failed(Failure::RefusedAddress),
             "{inner}"
         );
     }
@@ -167,7 +162,7 @@ async fn sender_checks_literal_addresses_again_when_sending() {
         for scheme in ["http", "https"] {
             assert_eq!(
                 call(&sender, &format!("{scheme}://{host}:{port}/hook")).await,
-                Answer::Refused,
+                Answer::Failed(Failure::Refused),
                 "{host}"
             );
         }
@@ -183,7 +178,7 @@ async fn sender_needs_all_addresses_allowed_over_plain_http() {
     assert_eq!(call(&allowed, &url).await, OK);
     for found in [&["127.0.0.1", "8.8.8.8"][..], &["8.8.8.8"], &["127.0.0.1", "10.0.0.1"]] {
         let mixed = sender(&["127.0.0.0/8"], Names::of("inner.example", &[found]));
-        assert_eq!(call(&mixed, &url).await, Answer::RefusedAddress, "{found:?}");
+        assert_eq!(call(&mixed, &url).await, Answer::Failed(Failure::RefusedAddress), "{found:?}");
     }
     assert_eq!(hits.load(Ordering::SeqCst), 1);
 }
@@ -205,7 +200,7 @@ async fn sender_judges_the_address_it_connects_to() {
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(31)).await;
     tokio::time::resume();
-    assert_eq!(call(&sender, &url).await, Answer::RefusedAddress);
+    assert_eq!(call(&sender, &url).await, Answer::Failed(Failure::RefusedAddress));
     assert_eq!(hits.load(Ordering::SeqCst), 2);
 }
 
@@ -223,7 +218,7 @@ async fn sender_times_out_dns_after_three_seconds() {
     install_tls();
     let sender = Sender::with_lookup(Guard::new(Vec::new()), Arc::new(Silent)).unwrap();
     let started = tokio::time::Instant::now();
-    assert_eq!(call(&sender, "https://slow.example/hook").await, Answer::Timeout);
+    assert_eq!(call(&sender, "https://slow.example/hook").await, Answer::Failed(Failure::Timeout));
     assert_eq!(started.elapsed(), Duration::from_secs(3));
 }
 
@@ -253,7 +248,7 @@ async fn sender_finds_a_receiver_that_has_moved_within_seconds() {
     let sender = sender(&["127.0.0.0/8"], Arc::clone(&names));
     let url = format!("http://moved.example:{}/hook", address.port());
     for _ in 0..2 {
-        assert_eq!(call(&sender, &url).await, Answer::Unreachable);
+        assert_eq!(call(&sender, &url).await, Answer::Failed(Failure::Unreachable));
     }
     assert_eq!(names.asked.load(Ordering::SeqCst), 1, "not asked for each try");
     tokio::time::pause();
@@ -288,7 +283,8 @@ async fn sender_does_not_follow_redirects() {
 async fn sender_reads_retry_after() {
     let answer_with = |value: &'static str| {
         post(move || async move {
-            (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, value)]).into_response()
+            let headers = [(header::RETRY_AFTER, value), (header::DATE, "Fri, 15 Jan 2027 08:00:00 GMT")];
+            (StatusCode::TOO_MANY_REQUESTS, headers).into_response()
         })
     };
     let router = Router::new()
@@ -342,12 +338,16 @@ async fn sender_reports_refused_connections_and_invalid_headers() {
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let closed = socket.local_addr().unwrap();
     let sender = sender(&["127.0.0.0/8"], Names::of("known.example", &[&["127.0.0.1"]]));
-    assert_eq!(call(&sender, &format!("http://{closed}/")).await, Answer::Unreachable);
-    assert_eq!(call(&sender, "https://unknown.example/").await, Answer::Unreachable);
+    assert_eq!(call(&sender, &format!("http://{closed}/")).await, Answer::Failed(Failure::Unreachable));
+    assert_eq!(call(&sender, "https://unknown.example/").await, Answer::Failed(Failure::Unreachable));
     let url = Url::parse(&format!("http://{closed}/")).unwrap();
     for (name, value) in [("x", "a\r\nb: c"), ("x y", "a"), ("", "a")] {
         let headers = vec![(name.to_owned(), value.to_owned())];
-        assert_eq!(sender.post("ann", &url, headers, vec![], now()).await, Answer::Refused, "{name:?}");
+        assert_eq!(
+            sender.post("ann", &url, headers, vec![]).await,
+            Answer::Failed(Failure::Refused),
+            "{name:?}"
+        );
     }
 }
 
@@ -355,7 +355,7 @@ async fn sender_reports_refused_connections_and_invalid_headers() {
 async fn sender_does_not_accept_plain_text_for_https() {
     let address = receiver(Router::new().route("/hook", post(|| async {}))).await;
     let answer = call(&sender(&["127.0.0.0/8"], Arc::default()), &format!("https://{address}/hook")).await;
-    assert_eq!(answer, Answer::Unreachable);
+    assert_eq!(answer, Answer::Failed(Failure::Unreachable));
 }
 
 #[tokio::test(start_paused = true)]
@@ -365,7 +365,7 @@ async fn sender_times_out_without_an_answer() {
     let url = format!("http://{address}/");
     let sender = sender(&["127.0.0.0/8"], Arc::default());
     let started = tokio::time::Instant::now();
-    assert_eq!(call(&sender, &url).await, Answer::Timeout);
+    assert_eq!(call(&sender, &url).await, Answer::Failed(Failure::Timeout));
     assert!(started.elapsed() <= Duration::from_secs(16), "{:?}", started.elapsed());
 }
 

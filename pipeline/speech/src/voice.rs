@@ -21,8 +21,6 @@ pub(crate) const END_FRAMES: u32 = 44;
 pub(crate) struct Judged {
     /// Speech is under way after this frame.
     pub(crate) speaking: bool,
-    /// It was not before this frame, or is no more.
-    pub(crate) changed: bool,
     /// The frame itself is not quiet.
     pub(crate) voiced: bool,
     /// From 0 to 1.
@@ -67,14 +65,12 @@ impl Hysteresis {
         if before && !self.speaking {
             self.recent = 0;
         }
-        Judged { speaking: self.speaking, changed: before != self.speaking, voiced, score }
+        Judged { speaking: self.speaking, voiced, score }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     fn judged(scores: &[f32]) -> Vec<bool> {
@@ -97,18 +93,5 @@ mod tests {
         let judged = judged(&scores);
         assert!(judged[2..judged.len() - 1].iter().all(|speaking| *speaking));
         assert_eq!(judged.last(), Some(&false));
-    }
-
-    proptest! {
-        #[test]
-        fn any_voice_activity_changes_alternate(scores in prop::collection::vec(0.0_f32..1.0, 0..400)) {
-            let mut hysteresis = Hysteresis::default();
-            let mut before = false;
-            for score in scores {
-                let judged = hysteresis.judge(score);
-                prop_assert_eq!(judged.changed, judged.speaking != before);
-                before = judged.speaking;
-            }
-        }
     }
 }

@@ -13,7 +13,6 @@ use std::{
 use api::{ChatSettings, Scope};
 use engines::Embedded;
 use futures::future::join_all;
-use prometheus::Registry;
 use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
@@ -23,7 +22,7 @@ use store::{AppFields, AppVisibility, KeptManifest, NewApp, NewAppKey};
 use crate::{
     figures::{median, percentiles},
     http::Client,
-    setup::{Setup, WIDTH, key_of},
+    setup::{self, Setup, WIDTH, key_of, router_on},
 };
 
 /// Whose conversations they are, and who owns the app.
@@ -191,11 +190,7 @@ async fn serve(setup: &Setup) -> (SocketAddr, String) {
     let chat = ChatSettings { engine: engine.clone(), embedded: engine, ..ChatSettings::default() };
     let settings =
         api::Settings { rate_per_minute: 0, app_rate_per_minute: 0, chat, ..api::Settings::default() };
-    let metrics = api::Metrics::register(&Registry::new()).unwrap();
-    let router = api::router(setup.ledger.clone(), Arc::new(|_| true), settings, metrics);
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move { axum::serve(listener, router).await });
+    let address = setup::serve(router_on(&setup.ledger, settings)).await;
     (address, key_of(&setup.ledger, &UserId::new(USER), [43; 32], Scope::ALL).await)
 }
 

@@ -23,10 +23,10 @@ use worker::{DeliveredRuns, Settings};
 
 use crate::{
     drain,
-    figures::{Round, measured, of},
+    figures::{Round, costs, measured, of},
     http::Client,
     idle,
-    setup::{Setup, WIDTH},
+    setup::{self, Setup, WIDTH, router_on},
 };
 
 const JOBS: usize = 10_000;
@@ -74,12 +74,7 @@ pub(crate) async fn table(setup: &Setup) {
 
 fn print(name: &str, rounds: &[Round], floor: f64) {
     let rate = of(rounds, |round| round.rate);
-    let (commits, wal) = (of(rounds, |round| round.commits), of(rounds, |round| round.wal));
-    let (own, server) = (of(rounds, |round| round.cpu.0), of(rounds, |round| round.cpu.1));
-    println!(
-        "| {name} | {rate:.0} | {:.2} | {commits:.2} | {wal:.0} | {own:.2} + {server:.2} |",
-        rate / floor
-    );
+    println!("| {name} | {rate:.0} | {:.2} | {} |", rate / floor, costs(rounds));
 }
 
 /// Delivers every job that is queued, by as many clients as there are slots.
@@ -95,7 +90,7 @@ async fn deliver(setup: &Setup, verifier: &Verifier, token: &str) {
     let runs = DeliveredRuns::new(setup.ledger.clone(), idle::engines(), metrics, &settings);
     let (soft, hard) = (CancellationToken::new(), CancellationToken::new());
     let running = tokio::spawn(runs.clone().run(soft.clone(), hard));
-    let (address, serving) = serve(setup, verifier, runs).await;
+    let address = serve(setup, verifier, runs).await;
     let next = AtomicUsize::new(0);
     stream::iter(0..WIDTH)
         .for_each_concurrent(WIDTH, |_| async {
@@ -109,28 +104,19 @@ async fn deliver(setup: &Setup, verifier: &Verifier, token: &str) {
         .await;
     soft.cancel();
     running.await.unwrap();
-    serving.abort();
     let undone = "select count(*) from finalization_jobs where status <> 'completed' or runs <> 1";
     let undone: i64 = sqlx::query_scalar(undone).fetch_one(&setup.pool).await.unwrap();
     assert_eq!(undone, 0, "a run with losses is not a number");
 }
 
-async fn serve(
-    setup: &Setup,
-    verifier: &Verifier,
-    runs: DeliveredRuns,
-) -> (SocketAddr, tokio::task::JoinHandle<()>) {
+async fn serve(setup: &Setup, verifier: &Verifier, runs: DeliveredRuns) -> SocketAddr {
     let settings = api::Settings {
         invokers: Arc::new(Port(verifier.clone())),
         deliveries: Arc::new(Port(runs)),
         only_deliveries: true,
         ..api::Settings::default()
     };
-    let metrics = api::Metrics::register(&Registry::new()).unwrap();
-    let router = api::router(setup.ledger.clone(), Arc::new(|_| true), settings, metrics);
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    (address, tokio::spawn(async move { axum::serve(listener, router).await.unwrap() }))
+    setup::serve(router_on(&setup.ledger, settings)).await
 }
 
 fn verifier(emulator: &Emulator) -> Verifier {

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use worker::{Health, Metrics, Render, RunEvent, RunObserver, Settings, Worker};
 
 use crate::{
-    figures::{measured, median, of},
+    figures::{costs, measured, median, of},
     idle,
     setup::{Setup, WIDTH},
 };
@@ -45,12 +45,7 @@ pub(crate) async fn table(setup: &Setup) {
     );
     println!("|---|---|---|---|---|---|");
     let (floor, rate) = (median(floors), of(&drains, |round| round.rate));
-    let (commits, wal) = (of(&drains, |round| round.commits), of(&drains, |round| round.wal));
-    let (own, server) = (of(&drains, |round| round.cpu.0), of(&drains, |round| round.cpu.1));
-    println!(
-        "| claim to completion | {rate:.0} | {:.2} | {commits:.2} | {wal:.0} | {own:.2} + {server:.2} |",
-        rate / floor
-    );
+    println!("| claim to completion | {rate:.0} | {:.2} | {} |", rate / floor, costs(&drains));
     println!("| one-row inserts, a commit each | {floor:.0} | 1 | 1.00 | | |\n");
 }
 

@@ -43,6 +43,13 @@ pub(crate) fn of(rounds: &[Round], figure: impl Fn(&Round) -> f64) -> f64 {
     median(rounds.iter().map(figure).collect())
 }
 
+/// The middles of what several rounds took per job: commits, write-ahead log, processor.
+pub(crate) fn costs(rounds: &[Round]) -> String {
+    let (commits, wal) = (of(rounds, |round| round.commits), of(rounds, |round| round.wal));
+    let (own, server) = (of(rounds, |round| round.cpu.0), of(rounds, |round| round.cpu.1));
+    format!("{commits:.2} | {wal:.0} | {own:.2} + {server:.2}")
+}
+
 /// (p50, p99) of milliseconds; `None` where nothing was seen.
 pub(crate) fn percentiles(mut waits: Vec<f64>) -> Option<(f64, f64)> {
     waits.sort_by(f64::total_cmp);

@@ -17,7 +17,10 @@ use task_queue::{INVOKER, QUEUE};
 use tasks::{Access, TaskQueue, TaskQueueSettings};
 use tokio_util::sync::CancellationToken;
 
-use crate::{figures::percentiles, setup::Setup};
+use crate::{
+    figures::percentiles,
+    setup::{Setup, serve},
+};
 
 /// Admissions a second, and for how long.
 const RATE: usize = 100;
@@ -68,9 +71,7 @@ async fn queue(created: &Created) -> TaskQueue {
     let router = Router::new()
         .route("/v2/projects/{p}/locations/{l}/queues/{q}/tasks", post(create))
         .with_state(Arc::clone(created));
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let api_url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
-    tokio::spawn(async move { axum::serve(listener, router).await });
+    let api_url = format!("http://{}", serve(router).await).parse().unwrap();
     let settings = TaskQueueSettings {
         api_url,
         queue: QUEUE.parse().unwrap(),

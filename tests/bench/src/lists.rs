@@ -10,18 +10,17 @@ use std::{
 use api::Scope;
 use axum::{Router, routing::get};
 use futures::future::join_all;
-use prometheus::Registry;
 use records::UserId;
 use serde_json::{Value, json};
 use store::{ConversationFilter, DatePage};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    admission::{PGBENCH_SECONDS, pgbench_of},
+    admission::PGBENCH_SECONDS,
     drain::{RunCounter, worker},
     figures::{median, percentiles},
     http::Client,
-    setup::{Setup, WIDTH, cpu_of, key_of},
+    setup::{self, Setup, WIDTH, cpu_of, key_of, router_on},
 };
 
 const STORED: i64 = 100_000;
@@ -71,12 +70,8 @@ async fn fill(setup: &Setup) {
 /// The service's router, with a route beside it that makes no query, and a key of the user's.
 async fn serve(setup: &Setup) -> (SocketAddr, String) {
     let settings = api::Settings { rate_per_minute: 0, ..api::Settings::default() };
-    let metrics = api::Metrics::register(&Registry::new()).unwrap();
-    let router = api::router(setup.ledger.clone(), Arc::new(|_| true), settings, metrics);
-    let router = Router::new().route("/livez", get(async || "ok\n")).merge(router);
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move { axum::serve(listener, router).await });
+    let router = Router::new().route("/livez", get(async || "ok\n"));
+    let address = setup::serve(router.merge(router_on(&setup.ledger, settings))).await;
     (address, key_of(&setup.ledger, &UserId::new(PERSON), [42; 32], Scope::ALL).await)
 }
 
@@ -120,7 +115,8 @@ async fn lists(setup: &Setup, address: SocketAddr, key: &str) {
         bare.push(measure(setup, address, key, "/livez", None).await);
         for (floor, limit) in floors.iter_mut().zip([25, 100]) {
             let before = (cpu_of("self"), setup.server_cpu());
-            let rate = pgbench_of(setup, &setup.url(), &statement(limit)).await;
+            let rate =
+                setup.pgbench(&setup.url(), &statement(limit), &format!("--time={PGBENCH_SECONDS}")).await;
             let asked = rate * PGBENCH_SECONDS;
             let cpu = ((cpu_of("self") - before.0) / asked, (setup.server_cpu() - before.1) / asked);
             floor.push(Measured { rate, waits: Vec::new(), cpu });

@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use api::Scope;
+use axum::Router;
 use embedded::{Cluster, Running, default_dir};
 use futures::{StreamExt, stream};
 use ledger::{Ledger, NewContent, NewConversation, Settings};
@@ -11,17 +12,29 @@ use records::{ConversationId, Segment, Source, UserId};
 use secrecy::ExposeSecret;
 use sqlx::{AssertSqlSafe, ConnectOptions, PgPool, postgres::PgPoolOptions};
 use store::{NewKey, UserChange};
+use tokio::process::Command;
 
 /// Connections of the ledger under test, as shipped: besides those for renewals and wake-ups.
 pub(crate) const CONNECTIONS: u32 = 10;
 /// Producers, and runs at once.
 pub(crate) const WIDTH: usize = 16;
+/// A row of a floor, as pgbench takes it.
+pub(crate) const INSERT: &str = "insert into floor (word) values ('one row');\n";
 
-/// The router over any ledger.
+/// The service's router over any ledger, on a port of its own.
 pub(crate) async fn serve_on(ledger: &Ledger) -> SocketAddr {
     let settings = api::Settings { rate_per_minute: 0, ..api::Settings::default() };
+    serve(router_on(ledger, settings)).await
+}
+
+/// The service's router over any ledger.
+pub(crate) fn router_on(ledger: &Ledger, settings: api::Settings) -> Router {
     let metrics = api::Metrics::register(&Registry::new()).unwrap();
-    let router = api::router(ledger.clone(), Arc::new(|_| true), settings, metrics);
+    api::router(ledger.clone(), Arc::new(|_| true), settings, metrics)
+}
+
+/// Serves on a port of its own, until the benchmark ends.
+pub(crate) async fn serve(router: Router) -> SocketAddr {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, router).await });
@@ -107,11 +120,6 @@ impl Setup {
         )
     }
 
-    /// The server.
-    pub(crate) fn running(&self) -> &Running {
-        &self.running
-    }
-
     /// Makes an empty database of that name and gives its URL; one that was there is gone.
     pub(crate) async fn empty_database(&self, name: &str) -> String {
         let name = format!("{}_{name}", self.name);
@@ -150,6 +158,26 @@ impl Setup {
     pub(crate) async fn drop_database(&self, name: &str) {
         let drop = format!("drop database if exists {}_{name} with (force)", self.name);
         sqlx::raw_sql(AssertSqlSafe(drop)).execute(&self.admin).await.unwrap();
+    }
+
+    /// What pgbench makes of a script a second, prepared, from as many clients, for as long as `length` says.
+    pub(crate) async fn pgbench(&self, url: &str, script: &str, length: &str) -> f64 {
+        let file = std::env::temp_dir().join(format!("listen-bench-{}.sql", std::process::id()));
+        std::fs::write(&file, script).unwrap();
+        let ran = Command::new(self.running.bin_dir().join("pgbench"))
+            .args(["--no-vacuum", "--protocol=prepared", "--jobs=2", length])
+            .arg(format!("--client={WIDTH}"))
+            .arg("--file")
+            .arg(&file)
+            .arg(url)
+            .output()
+            .await
+            .expect("pgbench comes with the server's programs");
+        std::fs::remove_file(file).unwrap();
+        let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+        let rate = said.lines().find_map(|line| line.strip_prefix("tps = "));
+        rate.and_then(|rate| rate.split(' ').next()?.parse().ok())
+            .unwrap_or_else(|| panic!("pgbench said: {said}{}", String::from_utf8_lossy(&ran.stderr)))
     }
 
     /// Drops all jobs, so that no table stands on another's leftovers.

@@ -8,17 +8,18 @@ mod healthy;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use sqlx::{AssertSqlSafe, PgPool};
 use tokio::time::{interval, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::client::Client;
+use crate::people;
 use crate::postgres::Postgres;
 use crate::program::{self, Process};
 
-use self::clients::{Attack, Crowd};
+use self::clients::{Attack, Counts};
 pub(crate) use self::healthy::Latencies;
 
 /// The healthy client asks for so many users in turn, so that it stays below the request rate of each.
@@ -27,6 +28,8 @@ const HEALTHY: usize = 30;
 const OPEN_FILES: u32 = 1_024;
 /// The most memory that the service may have resident.
 const MOST_RSS_MIB: u64 = 600;
+/// Conversations, segments of each and words of each of these: a page of them is 30 MB.
+pub(crate) const LONG_TALKS: [usize; 3] = [100, 10, 6_000];
 /// How much slower the slowest hundredth of a healthy client's requests may get.
 const MOST_TIMES: f64 = 3.0;
 /// Below this no user notices a difference: on two cores that the attackers share, a quiet p99 of 2 ms says little.
@@ -40,7 +43,7 @@ struct Outcome {
     get: Latencies,
     create: Latencies,
     livez: Latencies,
-    crowd: Crowd,
+    crowd: Arc<Counts>,
 }
 
 /// What all attacks did, beside a quiet time.
@@ -68,14 +71,18 @@ pub async fn attack(seconds: u64) -> Attacked {
     let postgres = Postgres::new(None).await;
     let database = postgres.url("attack");
     assert_eq!(program::command(&database, &["migrate"]).await.0, Some(0), "the schema cannot be made");
-    let mut keys = Keys { attackers: Vec::new(), healthy: Vec::new() };
+    let (pool, mut keys) = (postgres.pool(1), Keys { attackers: Vec::new(), healthy: Vec::new() });
     for number in 0..Attack::ALL.len() {
-        keys.attackers.push(user(&database, &format!("attacker{number}")).await);
+        let user = people::one(&database, &format!("attacker{number}")).await;
+        seed(&pool, &user.id, LONG_TALKS).await;
+        keys.attackers.push(user.key);
     }
     for number in 0..HEALTHY {
-        keys.healthy.push(user(&database, &format!("healthy{number}")).await);
+        let user = people::one(&database, &format!("healthy{number}")).await;
+        seed(&pool, &user.id, [50, 20, 20]).await;
+        keys.healthy.push(user.key);
     }
-    seed(&postgres).await;
+    pool.close().await;
     let log = postgres.home().join("service.jsonl");
     let process = Process::serve("attacked", &database, &settings(), 0, Some(OPEN_FILES), &log).await;
     let service = Service { process, keys };
@@ -129,28 +136,7 @@ impl Service {
         }
         let peak_mib = peak.await.expect("the memory can be read") / 1_024;
         let name = attack.map_or("quiet", Attack::name);
-        Outcome { name, peak_mib, get, create, livez, crowd: crowd.seen() }
-    }
-}
-
-/// What the attackers count.
-#[derive(Debug, Default)]
-pub(crate) struct Counts {
-    pub(crate) connected: AtomicU64,
-    pub(crate) answered: AtomicU64,
-    pub(crate) refused: AtomicU64,
-    pub(crate) closed: AtomicU64,
-}
-
-impl Counts {
-    fn seen(&self) -> Crowd {
-        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        Crowd {
-            connected: of(&self.connected),
-            answered: of(&self.answered),
-            refused: of(&self.refused),
-            closed: of(&self.closed),
-        }
+        Outcome { name, peak_mib, get, create, livez, crowd }
     }
 }
 
@@ -177,35 +163,20 @@ pub(crate) fn settings() -> Vec<(String, String)> {
     all.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
 }
 
-/// A user with a key, made by the commands.
-pub(crate) async fn user(database: &str, id: &str) -> String {
-    let made = program::command(database, &["users", "create", "--id", id]).await;
-    assert_eq!(made.0, Some(0), "{id} cannot be created");
-    let (code, key) = program::command(database, &["keys", "create", "--user", id]).await;
-    assert_eq!(code, Some(0), "{id} cannot have a key");
-    key
-}
-
-/// Long conversations for the attackers (a page of them is 30 MB), short ones for the healthy users.
-async fn seed(postgres: &Postgres) {
-    let pool = postgres.pool(1);
-    let attackers = (0..Attack::ALL.len()).map(|number| (format!("attacker{number}"), 100, 10, 6_000));
-    let healthy = (0..HEALTHY).map(|number| (format!("healthy{number}"), 50, 20, 20));
-    for (user, conversations, segments, words) in healthy.chain(attackers) {
-        let sql = format!(
-            "insert into conversations (user_id, conversation_id, source, language, status, created_at, updated_at, \
-                 started_at, finished_at) \
-                 select '{user}', '{user}-' || n, 'phone', 'en', 'completed', now(), now(), now(), now() \
-                 from generate_series(1, {conversations}) n; \
-             insert into transcript_segments (user_id, conversation_id, position, content, start_seconds, end_seconds) \
-                 select '{user}', '{user}-' || n, s, repeat('word ', {words}), s, s + 1 \
-                 from generate_series(1, {conversations}) n, generate_series(1, {segments}) s; analyze"
-        );
-        // The program's own text, with numbers of the kit.
-        let run = sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&pool).await;
-        run.expect("the conversations can be written");
-    }
-    pool.close().await;
+/// Conversations of a user, as many segments in each, as many words in each segment.
+pub(crate) async fn seed(pool: &PgPool, user: &str, [conversations, segments, words]: [usize; 3]) {
+    let sql = format!(
+        "insert into conversations (user_id, conversation_id, source, language, status, created_at, updated_at, \
+             started_at, finished_at) \
+             select '{user}', '{user}-' || n, 'phone', 'en', 'completed', now(), now(), now(), now() \
+             from generate_series(1, {conversations}) n; \
+         insert into transcript_segments (user_id, conversation_id, position, content, start_seconds, end_seconds) \
+             select '{user}', '{user}-' || n, s, repeat('word ', {words}), s, s + 1 \
+             from generate_series(1, {conversations}) n, generate_series(1, {segments}) s; analyze"
+    );
+    // The program's own text, with numbers of the kit.
+    let run = sqlx::raw_sql(AssertSqlSafe(sql)).execute(pool).await;
+    run.expect("the conversations can be written");
 }
 
 impl Attacked {

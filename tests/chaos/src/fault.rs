@@ -22,15 +22,15 @@ use crate::world::World;
 /// # Panics
 /// When a name is unknown.
 pub(crate) fn of(plan: &Plan) -> Vec<Fault> {
-    let known: Vec<&str> = Fault::ALL.iter().map(|fault| fault.name()).collect();
-    for name in &plan.only {
-        assert!(known.contains(&name.as_str()), "{name} is none of {}", known.join(", "));
+    for wanted in &plan.only {
+        let known = Fault::ALL.map(|(_, name)| name);
+        assert!(known.contains(&wanted.as_str()), "{wanted} is none of {}", known.join(", "));
     }
-    let wanted = |fault: &Fault| {
+    let is_wanted = |(fault, name): &(Fault, &str)| {
         (plan.dispatch == Dispatch::CloudTasks || !fault.is_of_task_queue())
-            && (plan.only.is_empty() || plan.only.iter().any(|name| name == fault.name()))
+            && (plan.only.is_empty() || plan.only.iter().any(|wanted| wanted == name))
     };
-    Fault::ALL.iter().copied().filter(wanted).collect()
+    Fault::ALL.into_iter().filter(is_wanted).map(|(fault, _)| fault).collect()
 }
 
 /// A kind of fault.
@@ -66,68 +66,40 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    /// Every one.
-    pub(crate) const ALL: [Self; 27] = [
-        Self::Kill,
-        Self::Terminate,
-        Self::Freeze,
-        Self::PostgresFast,
-        Self::PostgresImmediate,
-        Self::PostgresFailover,
-        Self::SessionsTerminated,
-        Self::ConnectionsEaten,
-        Self::LocksHeld,
-        Self::DiskFull,
-        Self::ModelSlow,
-        Self::ModelHanging,
-        Self::ModelLying,
-        Self::ModelFailing,
-        Self::HooksHanging,
-        Self::HooksRefusing,
-        Self::HooksRedirecting,
-        Self::HookGone,
-        Self::ClientsHangUp,
-        Self::TasksLost,
-        Self::TasksDoubled,
-        Self::TasksLate,
-        Self::TasksRefused,
-        Self::TasksUnanswered,
-        Self::TasksTakenUnanswered,
-        Self::TasksUnknown,
-        Self::TokensRotated,
+    /// Every one, with its name.
+    pub(crate) const ALL: [(Self, &str); 27] = [
+        (Self::Kill, "sigkill"),
+        (Self::Terminate, "sigterm"),
+        (Self::Freeze, "sigstop"),
+        (Self::PostgresFast, "postgres-fast-restart"),
+        (Self::PostgresImmediate, "postgres-immediate-restart"),
+        (Self::PostgresFailover, "postgres-failover"),
+        (Self::SessionsTerminated, "sessions-terminated"),
+        (Self::ConnectionsEaten, "connections-eaten"),
+        (Self::LocksHeld, "locks-held"),
+        (Self::DiskFull, "disk-full"),
+        (Self::ModelSlow, "model-slow"),
+        (Self::ModelHanging, "model-hanging"),
+        (Self::ModelLying, "model-lying"),
+        (Self::ModelFailing, "model-failing"),
+        (Self::HooksHanging, "hooks-hanging"),
+        (Self::HooksRefusing, "hooks-refusing"),
+        (Self::HooksRedirecting, "hooks-redirecting"),
+        (Self::HookGone, "hook-gone"),
+        (Self::ClientsHangUp, "clients-hang-up"),
+        (Self::TasksLost, "tasks-lost"),
+        (Self::TasksDoubled, "tasks-doubled"),
+        (Self::TasksLate, "tasks-late"),
+        (Self::TasksRefused, "tasks-refused"),
+        (Self::TasksUnanswered, "tasks-unanswered"),
+        (Self::TasksTakenUnanswered, "tasks-taken-unanswered"),
+        (Self::TasksUnknown, "tasks-unknown"),
+        (Self::TokensRotated, "tokens-rotated"),
     ];
 
     /// Its name.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Kill => "sigkill",
-            Self::Terminate => "sigterm",
-            Self::Freeze => "sigstop",
-            Self::PostgresFast => "postgres-fast-restart",
-            Self::PostgresImmediate => "postgres-immediate-restart",
-            Self::PostgresFailover => "postgres-failover",
-            Self::SessionsTerminated => "sessions-terminated",
-            Self::ConnectionsEaten => "connections-eaten",
-            Self::LocksHeld => "locks-held",
-            Self::DiskFull => "disk-full",
-            Self::ModelSlow => "model-slow",
-            Self::ModelHanging => "model-hanging",
-            Self::ModelLying => "model-lying",
-            Self::ModelFailing => "model-failing",
-            Self::HooksHanging => "hooks-hanging",
-            Self::HooksRefusing => "hooks-refusing",
-            Self::HooksRedirecting => "hooks-redirecting",
-            Self::HookGone => "hook-gone",
-            Self::ClientsHangUp => "clients-hang-up",
-            Self::TasksLost => "tasks-lost",
-            Self::TasksDoubled => "tasks-doubled",
-            Self::TasksLate => "tasks-late",
-            Self::TasksRefused => "tasks-refused",
-            Self::TasksUnanswered => "tasks-unanswered",
-            Self::TasksTakenUnanswered => "tasks-taken-unanswered",
-            Self::TasksUnknown => "tasks-unknown",
-            Self::TokensRotated => "tokens-rotated",
-        }
+    pub(crate) fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(fault, _)| *fault == self).map_or("unnamed", |(_, name)| *name)
     }
 
     /// Whether it needs a task queue.

@@ -1,6 +1,6 @@
 //! The kit's own record of answers, posts, calls and faults, each with the kit's own time.
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// The outcome of a request.
@@ -194,15 +194,11 @@ impl<T> Default for Kept<T> {
 impl<T: Clone> Kept<T> {
     /// Adds one.
     pub(crate) fn note(&self, one: T) {
-        self.lock().push(one);
+        self.0.lock().push(one);
     }
 
     /// All of them so far.
     pub(crate) fn all(&self) -> Vec<T> {
-        self.lock().clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<T>> {
-        self.0.lock()
+        self.0.lock().clone()
     }
 }

@@ -12,6 +12,8 @@
 
 mod attack;
 mod balance;
+#[path = "../../it/tests/system/built.rs"]
+mod built;
 mod check;
 mod client;
 mod fault;
@@ -30,6 +32,8 @@ mod receiver;
 mod recovery;
 mod report;
 mod run;
+#[path = "../../it/tests/system/server_programs.rs"]
+mod server_programs;
 mod settle;
 mod world;
 

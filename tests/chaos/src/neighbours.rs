@@ -11,8 +11,9 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    attack::{settings, user},
+    attack::settings,
     client::Client,
+    people,
     postgres::Postgres,
     program::{self, Process},
 };
@@ -72,11 +73,11 @@ pub async fn neighbours(seconds: u64, words: &[String]) -> Neighbours {
     assert_eq!(program::command(&database, &["migrate"]).await.0, Some(0), "the schema cannot be made");
     let mut quiet = Vec::new();
     for number in 0..QUIET {
-        quiet.push(user(&database, &format!("quiet{number}")).await);
+        quiet.push(people::one(&database, &format!("quiet{number}")).await.key);
     }
     let mut loud = Vec::new();
     for worst in Worst::ALL {
-        loud.push(user(&database, worst.user()).await);
+        loud.push(people::one(&database, worst.user()).await.key);
     }
     let mut settings = settings();
     settings.push(("LISTEN_ALLOW_OUTGOING".to_owned(), "127.0.0.0/8".to_owned()));

@@ -3,13 +3,14 @@
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use rustix::process::geteuid;
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+
+use crate::server_programs::ServerPrograms;
 
 mod failover;
 
@@ -19,12 +20,11 @@ const CONNECTIONS: u32 = 90;
 /// The server, its data and its sockets. Dropped, it is stopped, and its directory removed unless it is kept.
 #[derive(Debug)]
 pub(crate) struct Postgres {
-    bin: PathBuf,
+    programs: ServerPrograms,
     home: PathBuf,
     /// The directory of the server that is the primary now, within the home.
     primary: Mutex<String>,
     kept: bool,
-    lent: Option<(u32, u32)>,
 }
 
 impl Postgres {
@@ -35,15 +35,11 @@ impl Postgres {
     pub(crate) async fn new(keep: Option<&Path>) -> Self {
         let home = keep.map_or_else(fresh_home, Path::to_owned);
         fs::create_dir_all(home.join("socket")).expect("the kit's directory can be made");
-        let lent = geteuid().is_root().then(lent_user);
-        if let Some((uid, gid)) = lent {
-            for place in [&home, &home.join("socket")] {
-                std::os::unix::fs::chown(place, Some(uid), Some(gid))
-                    .expect("root may give a directory away");
-            }
-        }
+        let programs = ServerPrograms::find();
+        programs.give(&home);
+        programs.give(&home.join("socket"));
         let primary = Mutex::new("data".to_owned());
-        let server = Self { bin: programs(), home, primary, kept: keep.is_some(), lent };
+        let server = Self { programs, home, primary, kept: keep.is_some() };
         let data = server.data();
         server
             .run("initdb", &["-D", &data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"])
@@ -108,12 +104,8 @@ impl Postgres {
     }
 
     fn command(&self, program: &str, words: &[&str]) -> Command {
-        let mut command = Command::new(self.bin.join(program));
-        command.args(words).current_dir("/").env_clear().env("LC_ALL", "C").env("PATH", "/usr/bin:/bin");
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-        if let Some((uid, gid)) = self.lent {
-            command.uid(uid).gid(gid);
-        }
+        let mut command = self.programs.command(program, words);
+        command.process_group(0);
         command
     }
 }
@@ -132,29 +124,4 @@ fn fresh_home() -> PathBuf {
     // A process of that number may have been killed here before.
     let _none_there = fs::remove_dir_all(&home);
     home
-}
-
-/// `PG_BIN_DIR`, else the newest of the usual places.
-fn programs() -> PathBuf {
-    if let Some(named) = std::env::var_os("PG_BIN_DIR") {
-        return PathBuf::from(named);
-    }
-    let places = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-    let mut found: Vec<(u32, PathBuf)> = places
-        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
-        .filter(|(_, bin)| bin.join("postgres").exists())
-        .collect();
-    found.sort();
-    found.pop().expect("no PostgreSQL server programs: install postgresql, or set PG_BIN_DIR").1
-}
-
-/// PostgreSQL refuses root: the user it runs as then.
-fn lent_user() -> (u32, u32) {
-    let users = fs::read_to_string("/etc/passwd").expect("there is a list of users");
-    let of = |name: &str| {
-        let line = users.lines().find(|line| line.starts_with(&format!("{name}:")))?;
-        let mut fields = line.split(':').skip(2);
-        Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
-    };
-    of("postgres").or_else(|| of("nobody")).expect("root has a user to run PostgreSQL as")
 }

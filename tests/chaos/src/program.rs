@@ -1,15 +1,16 @@
 //! The program under test: built once, run as commands and as services.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep};
+
+pub(crate) use crate::built::path;
 
 /// How long a process may take to listen, or to end.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -20,41 +21,6 @@ const FAKE_CLOCKS: [&str; 3] = [
     "/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1",
     "/usr/lib/faketime/libfaketime.so.1",
 ];
-
-/// The program, brought up to date first. `LISTEN_BINARY` names another one.
-pub(crate) fn path() -> &'static PathBuf {
-    static PATH: OnceLock<PathBuf> = OnceLock::new();
-    PATH.get_or_init(|| match std::env::var_os("LISTEN_BINARY") {
-        Some(named) => PathBuf::from(named),
-        None => built(),
-    })
-}
-
-/// The program of this kit's own profile: beside the kit, or one folder up from a test or an example.
-fn built() -> PathBuf {
-    let kit = std::env::current_exe().expect("the kit has a path");
-    let folder = kit.parent().expect("a program lies in a folder");
-    let is_below = folder.ends_with("deps") || folder.ends_with("examples");
-    let profile = if is_below { folder.parent().unwrap_or(folder) } else { folder };
-    let mut cargo = std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "--package", "listen", "--bin", "listen"]);
-    cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
-    // What cargo tells the kit of its own package would make build scripts run anew, and with them most of the build.
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
-            cargo.env_remove(&name);
-        }
-    }
-    if let Some(target) = profile.parent() {
-        cargo.env("CARGO_TARGET_DIR", target);
-    }
-    if profile.ends_with("release") {
-        cargo.arg("--release");
-    }
-    assert!(cargo.status().expect("cargo can be run").success(), "the program could not be built");
-    profile.join("listen")
-}
 
 /// The library that moves a process's clock, where it is installed.
 pub(crate) fn fake_clock() -> Option<&'static str> {

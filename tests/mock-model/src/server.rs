@@ -231,9 +231,10 @@ async fn play(
         .map(|value| value.trim_start_matches("Bearer ").to_owned());
     let is_known =
         shared.options.keys.is_empty() || key.as_ref().is_some_and(|key| shared.options.keys.contains(key));
+    let words = format!("{PROVIDER_TEXT}: the key {} is not known", key.as_deref().unwrap_or_default());
     let (number, kind) = note(&shared, body, key, &question);
     if !is_known {
-        return end(&shared, number, "refused", error(StatusCode::UNAUTHORIZED, None));
+        return end(&shared, number, "refused", error_in(&words, StatusCode::UNAUTHORIZED, None));
     }
     if let Some(field) = refusal {
         let named = (!shared.options.manners.taciturn).then_some(field);
@@ -371,10 +372,17 @@ fn completion(mut message: Value, reason: &str, prompt: u64, cached: u64, writte
     })
 }
 
-/// An error as providers have it. Its text must never be seen outside of the engine.
+/// What must never be seen outside of the engine. Of a key that they refuse, providers repeat it.
+const PROVIDER_TEXT: &str = "provider text";
+
+/// An error as providers have it.
 fn error(status: StatusCode, param: Option<&str>) -> Response {
+    error_in(PROVIDER_TEXT, status, param)
+}
+
+fn error_in(words: &str, status: StatusCode, param: Option<&str>) -> Response {
     let code = (param == Some("messages")).then_some("context_length_exceeded");
-    let body = json!({"error": {"message": "provider text", "param": param, "code": code}});
+    let body = json!({"error": {"message": words, "param": param, "code": code}});
     (status, Json(body)).into_response()
 }
 

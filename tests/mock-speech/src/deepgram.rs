@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -116,18 +116,18 @@ impl Deepgram {
 
     /// How the next connections behave, in order.
     pub fn script(&self, manners: impl IntoIterator<Item = Manner>) {
-        locked(&self.shared.script).extend(manners);
+        self.shared.script.lock().extend(manners);
     }
 
     /// How all connections behave behind the script.
     pub fn always(&self, manner: Manner) {
-        *locked(&self.shared.always) = manner;
+        *self.shared.always.lock() = manner;
     }
 
     /// The connections so far.
     #[must_use]
     pub fn connections(&self) -> Vec<Connection> {
-        locked(&self.shared.connections).clone()
+        self.shared.connections.lock().clone()
     }
 }
 
@@ -141,7 +141,7 @@ impl Drop for Deepgram {
 async fn serve(stream: TcpStream, shared: Arc<Shared>) {
     // Small frames come at once.
     let _ = stream.set_nodelay(true);
-    let manner = locked(&shared.script).pop_front().unwrap_or_else(|| locked(&shared.always).clone());
+    let manner = shared.script.lock().pop_front().unwrap_or_else(|| shared.always.lock().clone());
     let mut connection = Connection::default();
     let check = |request: &Request, response: Response| {
         let header = request.headers().get("authorization").and_then(|value| value.to_str().ok());
@@ -154,7 +154,7 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
     };
     let Ok(socket) = accept_hdr_async(stream, check).await else { return };
     let number = {
-        let mut connections = locked(&shared.connections);
+        let mut connections = shared.connections.lock();
         connections.push(connection.clone());
         connections.len() - 1
     };
@@ -213,7 +213,7 @@ impl Stream {
     async fn hear(&mut self, bytes: &[u8]) -> bool {
         let samples: Vec<i16> =
             bytes.chunks_exact(2).map(|pair| i16::from_le_bytes([pair[0], pair[1]])).collect();
-        locked(&self.shared.connections)[self.number].samples += samples.len() / self.channels;
+        self.shared.connections.lock()[self.number].samples += samples.len() / self.channels;
         for (channel, heard) in self.heard.iter_mut().enumerate() {
             heard.extend(samples.iter().skip(channel).step_by(self.channels));
         }
@@ -239,7 +239,7 @@ impl Stream {
     async fn obey(&mut self, text: &str) -> bool {
         let kind =
             serde_json::from_str::<Value>(text).expect("JSON")["type"].as_str().expect("a type").to_owned();
-        locked(&self.shared.connections)[self.number].texts.push(kind.clone());
+        self.shared.connections.lock()[self.number].texts.push(kind.clone());
         let until = self.heard[0].len();
         match kind.as_str() {
             "Finalize" if self.manner.final_every.is_some() => {
@@ -320,8 +320,4 @@ impl Stream {
 #[expect(clippy::cast_precision_loss, reason = "seconds of audio")]
 fn seconds(samples: usize) -> f64 {
     samples as f64 / RATE as f64
-}
-
-fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock()
 }

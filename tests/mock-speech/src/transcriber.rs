@@ -11,7 +11,7 @@ use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, Response, StatusCode};
 use axum::routing::post;
 use futures::stream;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
@@ -91,12 +91,12 @@ impl Transcriber {
 
     /// What is done with the next requests, in order.
     pub fn script(&self, replies: impl IntoIterator<Item = Reply>) {
-        locked(&self.shared.script).extend(replies);
+        self.shared.script.lock().extend(replies);
     }
 
     /// What is done with all requests behind the script; `None`: it says what it hears.
     pub fn always(&self, reply: Option<Reply>) {
-        *locked(&self.shared.always) = reply;
+        *self.shared.always.lock() = reply;
     }
 
     /// Lets one request go on that is held; at once, or when it comes.
@@ -107,13 +107,13 @@ impl Transcriber {
     /// What was asked so far.
     #[must_use]
     pub fn requests(&self) -> Vec<Request> {
-        locked(&self.shared.requests).clone()
+        self.shared.requests.lock().clone()
     }
 
     /// The most requests at a time.
     #[must_use]
     pub fn most_at_once(&self) -> usize {
-        locked(&self.shared.busy).1
+        self.shared.busy.lock().1
     }
 }
 
@@ -128,7 +128,7 @@ struct Busy(Arc<Shared>);
 
 impl Busy {
     fn new(shared: &Arc<Shared>) -> Self {
-        let mut busy = locked(&shared.busy);
+        let mut busy = shared.busy.lock();
         busy.0 += 1;
         busy.1 = busy.1.max(busy.0);
         Self(Arc::clone(shared))
@@ -137,7 +137,7 @@ impl Busy {
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        locked(&self.0.busy).0 -= 1;
+        self.0.busy.lock().0 -= 1;
     }
 }
 
@@ -147,9 +147,9 @@ async fn transcribe(State(shared): State<Arc<Shared>>, headers: HeaderMap, body:
         return answer(400, r#"{"error": {"message": "not a form with a file"}}"#);
     };
     let said = hertz(&request.samples).map_or_else(String::new, |hertz| format!("tone{hertz}"));
-    locked(&shared.requests).push(request);
-    let scripted = locked(&shared.script).pop_front();
-    let mut reply = scripted.or_else(|| locked(&shared.always).clone()).unwrap_or(Reply::Heard);
+    shared.requests.lock().push(request);
+    let scripted = shared.script.lock().pop_front();
+    let mut reply = scripted.or_else(|| shared.always.lock().clone()).unwrap_or(Reply::Heard);
     while let Reply::After(wait, next) = reply {
         sleep(wait).await;
         reply = *next;
@@ -218,8 +218,4 @@ fn split<'a>(mut bytes: &'a [u8], by: &[u8]) -> Vec<&'a [u8]> {
     }
     parts.push(bytes);
     parts
-}
-
-fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock()
 }

@@ -13,7 +13,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::any,
 };
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -76,25 +76,21 @@ impl AppServer {
 
     /// What the manifest is from now on.
     pub fn set_manifest(&self, manifest: &Value) {
-        self.lock().manifest = (StatusCode::OK, manifest.to_string());
+        self.inner.lock().manifest = (StatusCode::OK, manifest.to_string());
     }
 
     /// Whether users have finished the app's own setup.
     pub fn set_up(&self, is_set_up: bool) {
-        self.lock().is_set_up = is_set_up;
+        self.inner.lock().is_set_up = is_set_up;
     }
 
     /// What it was sent, oldest first; forgotten here.
     pub fn take_received(&self) -> Vec<Received> {
-        std::mem::take(&mut self.lock().received)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock()
+        std::mem::take(&mut self.inner.lock().received)
     }
 
     pub(crate) fn record(&self, method: &Method, uri: &Uri, headers: HeaderMap, body: &Bytes) {
-        self.lock().received.push(Received {
+        self.inner.lock().received.push(Received {
             method: method.to_string(),
             path: uri.path().to_owned(),
             query: uri.query().unwrap_or_default().to_owned(),
@@ -125,7 +121,7 @@ async fn manifest_of(
     headers: HeaderMap,
 ) -> Response {
     server.record(&method, &uri, headers, &Bytes::new());
-    let (status, text) = server.lock().manifest.clone();
+    let (status, text) = server.inner.lock().manifest.clone();
     (status, [(header::CONTENT_TYPE, "application/json")], text).into_response()
 }
 
@@ -190,7 +186,7 @@ async fn tool_called(
 
 async fn setup(State(server): State<AppServer>, method: Method, uri: Uri, headers: HeaderMap) -> Response {
     server.record(&method, &uri, headers, &Bytes::new());
-    let is_set_up = server.lock().is_set_up;
+    let is_set_up = server.inner.lock().is_set_up;
     Json(json!({ "is_setup_completed": is_set_up })).into_response()
 }
 

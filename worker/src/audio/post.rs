@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use outbox::{AudioReceiver, Health};
-use outside::{Answer, Url, sign};
+use outside::{Answer, Failure, Url, sign};
 use records::{Timestamp, UserId};
 use tokio::time::{Instant, sleep};
 
@@ -55,7 +55,7 @@ impl Shared {
     async fn outcome(&self, user: &UserId, to: &Receiver, rate: u32, body: Vec<u8>) -> Health {
         let id = format!("msg_{}", self.chance.id());
         let answer = match self.attempt(user, to, rate, &id, body.clone()).await {
-            Answer::Unreachable | Answer::Status { code: 500.., .. } => {
+            Answer::Failed(Failure::Unreachable) | Answer::Status { code: 500.., .. } => {
                 sleep(AGAIN_AFTER).await;
                 self.attempt(user, to, rate, &id, body).await
             }
@@ -69,10 +69,9 @@ impl Shared {
     }
 
     async fn attempt(&self, user: &UserId, to: &Receiver, rate: u32, id: &str, body: Vec<u8>) -> Answer {
-        let now = to.now();
-        match request(user, &to.receiver, rate, id, now.timestamp(), &body) {
-            Some((url, headers)) => self.sender.post(user.as_str(), &url, headers, body, now).await,
-            None => Answer::Refused,
+        match request(user, &to.receiver, rate, id, to.now().timestamp(), &body) {
+            Some((url, headers)) => self.sender.post(user.as_str(), &url, headers, body).await,
+            None => Answer::Failed(Failure::Refused),
         }
     }
 }

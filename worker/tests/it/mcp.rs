@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use apps::{Answered, Manifest, ToolFailure};
-use outside::{Caller, Guard, Heard, Url};
+use outside::{Caller, Failure, Guard, Heard, Url};
 use prometheus::Registry;
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -59,7 +59,7 @@ async fn mcp_misbehaving_server_lists_nothing_in_bounded_time() {
     let heard = |heard| Err(McpFailure::Heard(heard));
     let status = |status| Heard::Answer { status, body: Vec::new() };
     for (how, expected) in [
-        ("slow", heard(Heard::Timeout)),
+        ("slow", heard(Heard::Failed(Failure::Timeout))),
         ("redirect", heard(status(307))),
         ("html", Err(McpFailure::Malformed)),
         ("endless", Err(McpFailure::Malformed)),
@@ -74,7 +74,7 @@ async fn mcp_misbehaving_server_lists_nothing_in_bounded_time() {
     let wide = listed(&server, "wide", &local).await.unwrap();
     assert!(wide.len() == 4 && wide.iter().all(|tool| tool.get("outputSchema").is_none()), "{wide:?}");
     server.take_received();
-    assert_eq!(listed(&server, "json", &caller(&[])).await, heard(Heard::Refused));
+    assert_eq!(listed(&server, "json", &caller(&[])).await, heard(Heard::Failed(Failure::Refused)));
     assert!(server.take_received().is_empty(), "an inner address is not called");
 }
 

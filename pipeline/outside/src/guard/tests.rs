@@ -179,3 +179,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn guard_keeps_public_addresses_over_https_and_needs_all_allowed_over_http() {
+    let guard = Guard::new(vec!["10.0.0.0/8".parse().unwrap()]);
+    let permitted = |reach, found: [&str; 2]| {
+        guard.permitted(&found.map(|address| address.parse::<IpAddr>().unwrap()), reach).len()
+    };
+    assert_eq!(permitted(Reach::Https, ["8.8.8.8", "192.168.0.1"]), 1);
+    assert_eq!(permitted(Reach::Http, ["10.0.0.1", "10.0.0.2"]), 2);
+    assert_eq!(permitted(Reach::Http, ["10.0.0.1", "8.8.8.8"]), 0);
+}

@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use super::*;
 use crate::voice::END_FRAMES;
 
-const VOICED: Judged = Judged { speaking: true, changed: false, voiced: true, score: 0.9 };
-const QUIET: Judged = Judged { speaking: true, changed: false, voiced: false, score: 0.1 };
-const SILENT: Judged = Judged { speaking: false, changed: false, voiced: false, score: 0.0 };
+const VOICED: Judged = Judged { speaking: true, voiced: true, score: 0.9 };
+const QUIET: Judged = Judged { speaking: true, voiced: false, score: 0.1 };
+const SILENT: Judged = Judged { speaking: false, voiced: false, score: 0.0 };
 
 /// A cutter and what it cut; every frame holds its own number.
 #[derive(Default)]

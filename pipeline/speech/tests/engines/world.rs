@@ -142,12 +142,10 @@ impl Speaker {
 
     /// There is no more audio: all events.
     pub(crate) async fn finish(mut self) -> Seen {
-        let usage = self.recognizer.as_ref().unwrap().usage();
         drop(self.recognizer.take());
         while let Some(event) = timeout(FOREVER, self.events.recv()).await.expect("an end in time") {
             self.seen.push(event);
         }
-        let _ = usage;
         Seen(self.seen)
     }
 }

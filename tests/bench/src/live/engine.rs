@@ -11,6 +11,8 @@ use axum::{
 };
 use serde_json::{Value, json};
 
+use crate::setup::serve;
+
 #[derive(Clone, Default)]
 pub(super) struct SpeechEngine(Arc<Mutex<Vec<Instant>>>);
 
@@ -22,9 +24,7 @@ impl SpeechEngine {
             .route("/v1/audio/transcriptions", post(transcribe))
             .layer(DefaultBodyLimit::max(8 << 20))
             .with_state(engine.clone());
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/v1", listener.local_addr().unwrap());
-        tokio::spawn(async move { axum::serve(listener, router).await });
+        let url = format!("http://{}/v1", serve(router).await);
         (engine, url)
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use futures::future::join_all;
@@ -11,8 +11,6 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
-
-use super::Counts;
 
 /// The largest body that is taken.
 const BODY: usize = 4 * 1_024 * 1_024;
@@ -87,18 +85,19 @@ impl Attack {
     }
 }
 
-/// Counts of what the attackers received.
+/// What the attackers count.
 #[derive(Debug, Default)]
-pub(crate) struct Crowd {
-    pub(crate) connected: u64,
-    pub(crate) answered: u64,
-    pub(crate) refused: u64,
-    pub(crate) closed: u64,
+pub(crate) struct Counts {
+    connected: AtomicU64,
+    answered: AtomicU64,
+    refused: AtomicU64,
+    closed: AtomicU64,
 }
 
-impl fmt::Display for Crowd {
+impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { connected, answered, refused, closed } = self;
+        let [connected, answered, refused, closed] =
+            [&self.connected, &self.answered, &self.refused, &self.closed].map(|count| count.load(Relaxed));
         write!(
             f,
             "{connected} connected, {answered} times 200, {refused} times another status, {closed} closed"

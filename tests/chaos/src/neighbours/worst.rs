@@ -11,10 +11,11 @@ use std::{
 use futures::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
+use sqlx::{AssertSqlSafe, PgPool};
 use tokio::{io::AsyncReadExt, net::TcpListener, time::sleep};
 use tokio_util::sync::CancellationToken;
 
+use crate::attack::{LONG_TALKS, seed};
 use crate::client::Client;
 
 /// Connections of the loud user.
@@ -115,10 +116,11 @@ pub(super) async fn prepare(worst: Worst, api: &str, key: &str, pool: &PgPool) {
         register_webhooks(api, key).await;
     }
     if all || matches!(worst, Worst::HugeLists) {
-        run(pool, LISTED, worst.user()).await;
+        seed(pool, worst.user(), LONG_TALKS).await;
     }
     if matches!(worst, Worst::Backlog) {
-        run(pool, &WAITING.replace("{many}", &BACKLOG.to_string()), worst.user()).await;
+        let sql = WAITING.replace("{many}", &BACKLOG.to_string()).replace("{user}", worst.user());
+        sqlx::raw_sql(AssertSqlSafe(sql)).execute(pool).await.expect("the rows can be written");
     }
 }
 
@@ -223,15 +225,6 @@ async fn register_webhooks(api: &str, key: &str) {
     }
 }
 
-/// Long conversations: a page of them is 30 MB.
-const LISTED: &str = "insert into conversations (user_id, conversation_id, source, language, status, created_at, updated_at, \
-         started_at, finished_at) \
-         select '{user}', '{user}-' || n, 'phone', 'en', 'completed', now(), now(), now(), now() \
-         from generate_series(1, 100) n; \
-     insert into transcript_segments (user_id, conversation_id, position, content, start_seconds, end_seconds) \
-         select '{user}', '{user}-' || n, s, repeat('word ', 6000), s, s + 1 \
-         from generate_series(1, 100) n, generate_series(1, 10) s; analyze";
-
 /// Jobs as their admissions wrote them, half in each queue.
 const WAITING: &str = "insert into conversations (user_id, conversation_id, source, language, status, created_at, updated_at, \
          started_at, finished_at, private_text, text_source, finalization_revision) \
@@ -245,9 +238,3 @@ const WAITING: &str = "insert into conversations (user_id, conversation_id, sour
      insert into finalization_admissions (user_id, conversation_id, revision, job_id, admitted_at) \
          select user_id, conversation_id, revision, job_id, admitted_at from finalization_jobs where user_id = '{user}'; \
      analyze";
-
-/// Runs statements of the kit about a user of the kit.
-async fn run(pool: &PgPool, statements: &str, user: &str) {
-    let sql = statements.replace("{user}", user);
-    sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(pool).await.expect("the rows can be written");
-}

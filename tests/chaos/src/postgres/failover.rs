@@ -57,11 +57,8 @@ impl Postgres {
         fs::write(&path, settings + &follows).expect("settings can be written");
         let signal = format!("{data}/standby.signal");
         fs::write(&signal, "").expect("the signal can be given");
-        if let Some((uid, gid)) = self.lent {
-            for place in [aside.as_path(), signal.as_ref()] {
-                std::os::unix::fs::chown(place, Some(uid), Some(gid)).expect("root may give a file away");
-            }
-        }
+        self.programs.give(&aside);
+        self.programs.give(signal.as_ref());
     }
 
     async fn say(&self, statement: &'static str) {

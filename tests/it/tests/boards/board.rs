@@ -1,9 +1,10 @@
 //! The boards as files: what Grafana would read.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+
+pub(crate) use it::{read, root};
 
 /// The boards, by their files' names.
 pub(crate) const NAMES: [&str; 6] = ["engines", "finalization", "live", "postgres", "reconciler", "webhooks"];
@@ -21,17 +22,6 @@ pub(crate) struct Panel<'a> {
     /// `board / title`, for messages.
     pub(crate) place: String,
     pub(crate) json: &'a Value,
-}
-
-/// The root of the tree.
-pub(crate) fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors().nth(2).expect("this crate lives two folders below the root").to_owned()
-}
-
-/// The text of a file, by its path from the root.
-pub(crate) fn read(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path} cannot be read: {error}"))
 }
 
 /// Every board there is, in the order of their names.
@@ -86,17 +76,12 @@ impl Board {
     }
 }
 
-impl Panel<'_> {
-    pub(crate) fn expressions(&self) -> Vec<&str> {
+impl<'a> Panel<'a> {
+    pub(crate) fn expressions(&self) -> Vec<&'a str> {
         let targets = self.json["targets"].as_array().unwrap_or_else(|| panic!("{}: no targets", self.place));
         assert!(!targets.is_empty(), "{}: no targets", self.place);
-        let of = |target: &'_ Value| target["expr"].as_str().is_some_and(|text| !text.is_empty());
-        assert!(targets.iter().all(of), "{}: a target asks nothing", self.place);
-        self.json["targets"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|target| target["expr"].as_str())
-            .collect()
+        let of = |target: &'a Value| target["expr"].as_str().filter(|text| !text.is_empty());
+        let expressions = targets.iter().map(of).collect::<Option<_>>();
+        expressions.unwrap_or_else(|| panic!("{}: a target asks nothing", self.place))
     }
 }

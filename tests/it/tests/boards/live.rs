@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use mock_model::{Mock, Options};
+
 use crate::board::{self, Board};
 use crate::boards::vacuum;
-use crate::model;
 use crate::process::Process;
 use crate::prometheus::Prometheus;
 use crate::receiver::Receiver;
@@ -31,9 +32,10 @@ async fn at_work(world: &World, model: &str, speech: &str) -> Process {
 #[ignore = "needs Debian's package prometheus"]
 async fn every_panel_of_a_busy_service_has_data() {
     let world = World::new().await;
-    let (model, receiver) = (model::start().await, Receiver::start().await);
+    let model = Mock::start(Options::default()).await.expect("a port is free");
+    let receiver = Receiver::start().await;
     let speech = mock_speech::Transcriber::start().await;
-    let process = at_work(&world, &model, &speech.base_url()).await;
+    let process = at_work(&world, &model.base_url(), &speech.base_url()).await;
     let client = world.client(&process);
     client.register_webhook(&receiver.url()).await;
     let prometheus = Prometheus::of(&process.admin, 1).await;

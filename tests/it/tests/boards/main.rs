@@ -29,7 +29,6 @@ mod world;
 mod board;
 mod exposition;
 mod expression;
-mod model;
 mod prometheus;
 mod rule;
 mod speaker;

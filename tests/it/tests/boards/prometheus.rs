@@ -25,9 +25,9 @@ impl Prometheus {
     /// Starts one that scrapes the admin address of a process every so many seconds, and waits for its first good
     /// scrape.
     pub(crate) async fn of(admin: &str, seconds: u32) -> Self {
-        let folder = folder_of(target_of(admin));
+        let target = admin.strip_prefix("http://").expect("an admin address");
+        let folder = folder_of(target);
         let config = folder.join("prometheus.yml");
-        let target = target_of(admin);
         std::fs::write(&config, configuration(target, seconds)).expect("the configuration can be written");
         let mut child = Command::new("prometheus")
             .arg(format!("--config.file={}", config.display()))
@@ -94,10 +94,6 @@ impl Prometheus {
             Err(format!("{status}: {text}"))
         }
     }
-}
-
-fn target_of(admin: &str) -> &str {
-    admin.strip_prefix("http://").expect("an admin address")
 }
 
 /// A folder of this Prometheus' own, named after whom it scrapes.

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use it::root;
 use serde_json::Value;
 use yaml_rust2::{Yaml, YamlLoader};
 
 use crate::binary;
+
+pub(crate) use it::read;
 
 /// What a container of ours is given.
 pub(crate) type Env = BTreeMap<String, String>;
@@ -19,16 +21,6 @@ pub(crate) struct Container {
     pub(crate) place: String,
     pub(crate) env: Env,
     pub(crate) yaml: Yaml,
-}
-
-pub(crate) fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors().nth(2).expect("this crate lives two folders below the root").to_owned()
-}
-
-/// A file's text, by its path from the root.
-pub(crate) fn read(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path} cannot be read: {error}"))
 }
 
 /// The text of every Rust file below a folder.

@@ -21,6 +21,8 @@ mod process;
 #[allow(dead_code, reason = "shared with the system tests")]
 #[path = "../system/receiver.rs"]
 mod receiver;
+#[path = "../system/server_programs.rs"]
+mod server_programs;
 
 mod balancer;
 mod forwarder;

@@ -2,22 +2,21 @@
 
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, geteuid, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use crate::process::until;
+use crate::server_programs::ServerPrograms;
 
 /// A server in a directory of its own; dropped, it is stopped and removed.
 pub(crate) struct Server {
-    bin: PathBuf,
+    programs: ServerPrograms,
     pub(crate) home: PathBuf,
     port: u16,
-    lent: Option<(u32, u32)>,
 }
 
 impl Server {
@@ -113,23 +112,25 @@ impl Server {
 
     /// Runs one of the programs that come with the server, and expects it to succeed.
     pub(crate) fn run(&self, program: &str, words: &[&str]) {
-        let ended = self.command(program, words).output().expect("a server program can be run");
+        let mut command = self.programs.command(program, words);
+        if program != "pg_ctl" {
+            // The server would inherit it, and hold the pipe open.
+            command.stderr(Stdio::piped());
+        }
+        let ended = command.output().expect("a server program can be run");
         let said = String::from_utf8_lossy(&ended.stderr);
         assert!(ended.status.success(), "{program} {words:?} ended with {}: {said}", ended.status);
     }
 
     fn nowhere(name: &str) -> Self {
         let home = testbed::empty_directory(name);
-        let lent = geteuid().is_root().then(lent_user);
         fs::create_dir_all(home.join("archive")).expect("a directory can be made");
-        if let Some((uid, gid)) = lent {
-            for place in [&home, &home.join("archive")] {
-                std::os::unix::fs::chown(place, Some(uid), Some(gid)).expect("root may give it away");
-            }
-        }
+        let programs = ServerPrograms::find();
+        programs.give(&home);
+        programs.give(&home.join("archive"));
         let free = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
         let port = free.local_addr().expect("it has an address").port();
-        Self { bin: programs(), home, port, lent }
+        Self { programs, home, port }
     }
 
     fn copy_of(&self, primary: &Server, words: &[&str]) {
@@ -144,9 +145,7 @@ impl Server {
         let before = fs::read_to_string(&path).expect("there are settings");
         fs::write(&path, format!("{before}{settings}")).expect("settings can be written");
         fs::write(data.join(signal), "").expect("the signal can be given");
-        if let Some((uid, gid)) = self.lent {
-            std::os::unix::fs::chown(data.join(signal), Some(uid), Some(gid)).expect("root may give it away");
-        }
+        self.programs.give(&data.join(signal));
     }
 
     fn up(&self) {
@@ -164,25 +163,12 @@ impl Server {
     fn data(&self) -> String {
         self.home.join("data").display().to_string()
     }
-
-    fn command(&self, program: &str, words: &[&str]) -> Command {
-        let mut command = Command::new(self.bin.join(program));
-        command.args(words).current_dir("/").env_clear().env("LC_ALL", "C").env("PATH", "/usr/bin:/bin");
-        command.stdin(Stdio::null()).stdout(Stdio::null());
-        if program == "pg_ctl" {
-            // The server inherits it, and would hold a pipe open.
-            command.stderr(Stdio::null());
-        }
-        if let Some((uid, gid)) = self.lent {
-            command.uid(uid).gid(gid);
-        }
-        command
-    }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _best_effort = self.command("pg_ctl", &["-D", &self.data(), "-m", "immediate", "stop"]).output();
+        let _best_effort =
+            self.programs.command("pg_ctl", &["-D", &self.data(), "-m", "immediate", "stop"]).output();
         let _best_effort = fs::remove_dir_all(&self.home);
     }
 }
@@ -200,29 +186,4 @@ pub(crate) async fn until_followed(primary: &Server, state: &str) {
     );
     let followed = until(async || primary.number(&query).await == 1);
     tokio::time::timeout(Duration::from_secs(30), followed).await.expect("the standby follows");
-}
-
-/// `PG_BIN_DIR`, else the newest of the usual places.
-fn programs() -> PathBuf {
-    if let Some(named) = std::env::var_os("PG_BIN_DIR") {
-        return PathBuf::from(named);
-    }
-    let places = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-    let mut found: Vec<(u32, PathBuf)> = places
-        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
-        .filter(|(_, bin)| bin.join("postgres").exists())
-        .collect();
-    found.sort();
-    found.pop().expect("no PostgreSQL server programs: install postgresql, or set PG_BIN_DIR").1
-}
-
-/// PostgreSQL refuses root: the user it runs as then.
-fn lent_user() -> (u32, u32) {
-    let users = fs::read_to_string("/etc/passwd").expect("there is a list of users");
-    let of = |name: &str| {
-        let line = users.lines().find(|line| line.starts_with(&format!("{name}:")))?;
-        let mut fields = line.split(':').skip(2);
-        Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
-    };
-    of("postgres").or_else(|| of("nobody")).expect("root has a user to run PostgreSQL as")
 }

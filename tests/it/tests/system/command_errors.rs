@@ -9,7 +9,7 @@ use testbed::TestDatabase;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::ChildStderr;
 
-use crate::binary;
+use crate::binary::{self, ends};
 use crate::process::{Process, until};
 use crate::world::{GARDEN, World};
 
@@ -19,13 +19,6 @@ const NOWHERE: &str = "postgresql://nobody@127.0.0.1:1/nothing";
 /// The one job of the database becomes a dead letter, as the transition would have left it.
 pub(crate) const DIES: &str = "update finalization_jobs set status = 'dead_letter', outcome = null, attempts = 5, \
      dead_code = 'model_unavailable', last_code = 'model_unavailable'";
-
-/// Exit code, stdout and stderr.
-fn ends(database: &str, words: &[&str]) -> (Option<i32>, String, String) {
-    let output = binary::command(database, words);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
-}
 
 fn document(reported: &str) -> Value {
     serde_json::from_str(reported).unwrap_or_else(|_| panic!("no document: {reported}"))

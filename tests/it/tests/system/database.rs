@@ -86,7 +86,6 @@ async fn database_crash_under_load_loses_nothing_without_restarts() {
     assert!(jobs.iter().all(|job| job["attempts"] == json!(0)), "{jobs:?}");
 }
 
-/// Ingests and finalizes, repeating what is answered 503 or not at all as a client does.
 /// A password is changed before the processes know the new one, or a rule of the server's is mistaken for a minute.
 #[tokio::test]
 async fn database_login_refusal_is_an_outage_for_requests_and_runs() {
@@ -123,6 +122,7 @@ async fn database_login_refusal_is_an_outage_for_requests_and_runs() {
     world.run("do $$ begin execute format('drop role %I', current_database() || '_out'); end $$").await;
 }
 
+/// Ingests and finalizes, repeating what is answered 503 or not at all as a client does.
 async fn admitted_in_the_end(client: &Client) -> String {
     let body = crate::client::deferred(GARDEN);
     let made = repeated(client, Method::POST, "/v1/dev/user/conversations/from-segments", Some(&body)).await;

@@ -1,6 +1,6 @@
 //! Lists of keys and endpoints, and escaping of texts that users chose.
 
-use crate::binary::{command, printed};
+use crate::binary::{ends, printed};
 use crate::world::World;
 
 /// The words of the row that has `name` in its second column.
@@ -54,11 +54,7 @@ async fn key_list_shows_live_keys_until_expiry_or_revocation() {
 #[tokio::test]
 async fn webhook_list_distinguishes_no_endpoints_from_none_failing() {
     let world = World::new().await;
-    let lists = |words: &[&str]| {
-        let output = command(&world.url, &[&["webhooks", "list"], words].concat());
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (output.status.code(), text(&output.stdout), text(&output.stderr))
-    };
+    let lists = |words: &[&str]| ends(&world.url, &[&["webhooks", "list"], words].concat());
     let none = (Some(0), String::new());
     let (code, shown, said) = lists(&["--user", "u1"]);
     assert_eq!(((code, shown), said.as_str()), (none.clone(), "the user has no endpoints\n"));

@@ -1,19 +1,15 @@
 //! A PostgreSQL server of one test, which may restart it. The shared server of the other tests must stay up.
 
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use rustix::process::geteuid;
-
 use crate::binary::printed;
+use crate::server_programs::ServerPrograms;
 
 /// A server in a temporary directory; dropped, it is stopped and removed.
 pub(crate) struct PrivateServer {
-    bin: PathBuf,
+    programs: ServerPrograms,
     home: PathBuf,
-    lent: Option<(u32, u32)>,
     /// Whose data its own began as.
     copied: Option<Arc<PrivateServer>>,
 }
@@ -44,11 +40,9 @@ impl PrivateServer {
 
     fn without_data() -> Self {
         let home = testbed::empty_directory("own-server");
-        let lent = geteuid().is_root().then(lent_user);
-        if let Some((uid, gid)) = lent {
-            std::os::unix::fs::chown(&home, Some(uid), Some(gid)).expect("root may give it away");
-        }
-        Self { bin: programs(), home, lent, copied: None }
+        let programs = ServerPrograms::find();
+        programs.give(&home);
+        Self { programs, home, copied: None }
     }
 
     /// A migrated database with the person `u1`: her key.
@@ -90,49 +84,15 @@ impl PrivateServer {
     }
 
     fn run(&self, program: &str, words: &[&str]) {
-        let ended = self.command(program, words).status().expect("a server program can be run");
+        let ended = self.programs.command(program, words).status().expect("a server program can be run");
         assert!(ended.success(), "{program} {words:?} ended with {ended}");
-    }
-
-    fn command(&self, program: &str, words: &[&str]) -> Command {
-        let mut command = Command::new(self.bin.join(program));
-        command.args(words).current_dir("/").env_clear().env("LC_ALL", "C").env("PATH", "/usr/bin:/bin");
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        if let Some((uid, gid)) = self.lent {
-            command.uid(uid).gid(gid);
-        }
-        command
     }
 }
 
 impl Drop for PrivateServer {
     fn drop(&mut self) {
-        let _best_effort = self.command("pg_ctl", &["-D", &self.data(), "-m", "immediate", "stop"]).status();
+        let _best_effort =
+            self.programs.command("pg_ctl", &["-D", &self.data(), "-m", "immediate", "stop"]).status();
         let _best_effort = std::fs::remove_dir_all(&self.home);
     }
-}
-
-/// `PG_BIN_DIR`, else the newest of the usual places.
-fn programs() -> PathBuf {
-    if let Some(named) = std::env::var_os("PG_BIN_DIR") {
-        return PathBuf::from(named);
-    }
-    let places = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-    let mut found: Vec<(u32, PathBuf)> = places
-        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
-        .filter(|(_, bin)| bin.join("postgres").exists())
-        .collect();
-    found.sort();
-    found.pop().expect("no PostgreSQL server programs: install postgresql, or set PG_BIN_DIR").1
-}
-
-/// PostgreSQL refuses root: the user it runs as then.
-fn lent_user() -> (u32, u32) {
-    let users = std::fs::read_to_string("/etc/passwd").expect("there is a list of users");
-    let of = |name: &str| {
-        let line = users.lines().find(|line| line.starts_with(&format!("{name}:")))?;
-        let mut fields = line.split(':').skip(2);
-        Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
-    };
-    of("postgres").or_else(|| of("nobody")).expect("root has a user to run PostgreSQL as")
 }

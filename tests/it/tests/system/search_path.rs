@@ -2,13 +2,12 @@
 
 use testbed::TestDatabase;
 
-use crate::binary::{command, printed};
+use crate::binary::{ends, printed};
 
 /// The exit code, and what is said.
 fn migrated(url: &str) -> (Option<i32>, String) {
-    let output = command(url, &["migrate"]);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+    let (code, told, said) = ends(url, &["migrate"]);
+    (code, told + &said)
 }
 
 #[tokio::test]

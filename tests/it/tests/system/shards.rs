@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use crate::binary;
 use crate::client::page;
 use crate::installation::{Installation, User};
-use crate::process::{PATIENCE, until};
+use crate::process::until;
 use crate::world::GARDEN;
 
 const USERS: usize = 40;
@@ -181,10 +180,8 @@ async fn unavailable_shard_at_start_blocks_no_other() {
     let (status, _) = away.at(&process).ask(Method::GET, "/v1/users/me", None).await;
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
     installation.servers[1].up();
-    let begun = Instant::now();
     let served = async || away.at(&process).ask(Method::GET, "/v1/users/me", None).await.0 == StatusCode::OK;
     until(served).await;
-    assert!(begun.elapsed() < PATIENCE);
     let conversation = away.at(&process).admit(GARDEN).await;
     assert_eq!(away.at(&process).finished(&conversation).await["status"], "completed");
 }

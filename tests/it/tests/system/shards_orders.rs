@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testbed::TestDatabase;
 
-use crate::binary;
+use crate::binary::{command_with, told};
 use crate::client::Client;
 use crate::process::Process;
 use crate::shards_operated::CAUSE;
@@ -52,9 +52,7 @@ impl Shards {
 
     /// The exit code, stdout and stderr.
     fn ends(&self, words: &[&str]) -> (Option<i32>, String, String) {
-        let output = binary::command_with(&self.url, &SHARDS, words);
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (output.status.code(), text(&output.stdout), text(&output.stderr))
+        told(&command_with(&self.url, &SHARDS, words))
     }
 
     fn printed(&self, words: &[&str]) -> String {

@@ -10,9 +10,8 @@ use tokio::time::Instant;
 use crate::installation::{Installation, User};
 use crate::process::{PATIENCE, until};
 use crate::queue::Queue;
+use crate::shards_operated::CAUSE;
 use crate::world::GARDEN;
-
-const CAUSE: [&str; 4] = ["--reason", "a test", "--operator", "ann"];
 
 /// A user of each of the shards.
 fn one_of_each(installation: &Installation, shards: usize) -> Vec<User> {

@@ -61,34 +61,28 @@ impl World {
 
     /// Every row of every table, as text.
     pub(crate) async fn dump_all(&self) -> String {
-        let pool = self.database.pool(1).await;
         let named = "select table_name::text from information_schema.tables where table_schema = 'public'";
-        let tables: Vec<String> =
-            sqlx::query_scalar(named).fetch_all(&pool).await.expect("tables have names");
+        let tables = self.texts(named).await;
         assert!(tables.len() > 10, "the tables were found");
         let mut rows = Vec::new();
         for table in tables {
-            let all = sqlx::AssertSqlSafe(format!("select t::text from \"{table}\" t"));
-            rows.extend(sqlx::query_scalar::<_, String>(all).fetch_all(&pool).await.expect("rows are texts"));
+            rows.extend(self.texts(&format!("select t::text from \"{table}\" t")).await);
         }
-        pool.close().await;
         rows.join("\n")
     }
 
     /// Makes every queued job due now.
     pub(crate) async fn make_all_due(&self) {
-        let pool = self.database.pool(1).await;
-        let due = "update finalization_jobs set version = version + 1, ready_at = clock_timestamp() \
-             where status = 'queued'";
-        sqlx::query(due).execute(&pool).await.expect("the statement is good");
-        pool.close().await;
+        self.run(
+            "update finalization_jobs set version = version + 1, ready_at = clock_timestamp() \
+             where status = 'queued'",
+        )
+        .await;
     }
 
     /// Changes the database past the service.
-    pub(crate) async fn run(&self, statements: &'static str) {
-        let pool = self.database.pool(1).await;
-        sqlx::raw_sql(statements).execute(&pool).await.expect("the statements are good");
-        pool.close().await;
+    pub(crate) async fn run(&self, statements: &str) {
+        self.database.run(statements).await;
     }
 
     /// A column of text that the database answers.

@@ -7,6 +7,8 @@ use std::{env, fs};
 
 use serde_json::Value;
 
+pub(crate) use it::{read, root};
+
 /// A crate of ours, as its manifest has it.
 pub(crate) struct Crate {
     pub(crate) name: String,
@@ -25,17 +27,6 @@ pub(crate) const WITH_SQL: [&str; 5] = ["db", "store", "outbox", "ledger", "oper
 pub(crate) struct Source {
     pub(crate) path: String,
     pub(crate) text: String,
-}
-
-/// The root of the tree.
-pub(crate) fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors().nth(2).expect("this crate lives two folders below the root").to_owned()
-}
-
-/// A file's text, by its path from the root.
-pub(crate) fn read(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path} cannot be read: {error}"))
 }
 
 /// The pages that newcomers and operators read, by their paths. The spec is not ours.
