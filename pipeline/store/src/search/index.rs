@@ -30,12 +30,13 @@ struct DueRow {
 }
 
 impl Store {
-    /// Indexes at most `limit` conversations in one transaction, and returns how many it did: fewer than `limit` do not
-    /// mean that none is left. Cut off, it has done nothing; said twice, nothing more.
-    pub async fn index_conversations(&self, limit: i64) -> Result<usize, Error> {
+    /// Indexes at most `limit` conversations in one transaction, behind the first `passed_over` of those that are due, and returns
+    /// how many it did: fewer than `limit` do not mean that none is left. Cut off, it has done nothing; said twice, nothing more.
+    pub async fn index_conversations(&self, limit: i64, passed_over: i64) -> Result<usize, Error> {
         let mut transaction = self.db.begin_without_clock().await?;
         let mut due: Vec<DueRow> = sqlx::query_as(include_str!("../../sql/search/due.sql"))
             .bind(limit)
+            .bind(passed_over)
             .fetch_all(&mut *transaction)
             .await?;
         if due.is_empty() {
