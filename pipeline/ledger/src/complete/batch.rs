@@ -191,11 +191,8 @@ async fn write_all(
     granted: &[Granted<'_>],
     now: Timestamp,
 ) -> Result<(BTreeMap<usize, Finished>, u64), Error> {
-    let of = |wanted: bool| {
-        let all = granted.iter().map(|granted| granted.completion);
-        all.filter(|completion| (completion.outcome == Outcome::Kept) == wanted).collect::<Vec<_>>()
-    };
-    let (kept, discarded) = (of(true), of(false));
+    let all = granted.iter().map(|granted| granted.completion);
+    let (kept, discarded): (Vec<_>, Vec<_>) = all.partition(|completion| completion.outcome == Outcome::Kept);
     write::complete_conversations(connection, &kept, now).await?;
     write::discard_conversations(connection, &discarded, now).await?;
     let mut taken_back = memories::take_back_earlier(connection, &kept).await?;
