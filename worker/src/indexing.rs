@@ -30,17 +30,20 @@ async fn keep_up<F>(batch: i64, index: impl Fn(i64, i64) -> F, stop: &Cancellati
 where
     F: Future<Output = Result<usize, db::Error>>,
 {
-    let (mut limit, mut passed_over) = (batch, 0);
+    let (mut one_by_one, mut passed_over) = (0_i64, 0_i64);
     while !stop.is_cancelled() {
+        let limit = if one_by_one > 0 { 1 } else { batch };
         let done = index(limit, passed_over).await;
         match &done {
-            // One that cannot be indexed alone either keeps none behind it from being indexed. It is tried again when they are.
-            Err(_) if limit == 1 => passed_over += 1,
             Ok(0) => passed_over = 0,
-            _ => {}
+            Ok(_) => one_by_one = (one_by_one - 1).max(0),
+            Err(_) => {
+                // What takes too long together is tried one by one. What fails alone keeps none behind it from being indexed; it is
+                // tried again when they are.
+                passed_over += i64::from(limit == 1);
+                one_by_one = batch;
+            }
         }
-        // What takes too long together is tried one by one.
-        limit = if done.is_ok() { batch } else { 1 };
         let rest = match done {
             // Others have their turn between two batches of a backfill.
             Ok(1..) => Duration::from_millis(5),
