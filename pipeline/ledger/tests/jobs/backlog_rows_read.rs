@@ -91,6 +91,18 @@ async fn due_pages_read_no_jobs_that_are_not_due() {
 }
 
 #[tokio::test]
+async fn model_servers_reads_no_jobs_that_are_due() {
+    let world = seeded(&[USERS, LIVE]).await;
+    let more = tables_read_beyond(&world, 100, async |ledger| {
+        for _ in 0..8 {
+            assert_eq!(Operations::new(ledger).model_servers().await.unwrap().waiting, 0);
+        }
+    })
+    .await;
+    assert_eq!(more, Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn due_page_reads_no_leased_and_no_queued_jobs() {
     const OVERDUE: &str = "update finalization_jobs set reconcile_after_at = now() - interval '1 day' \
         where status <> 'blocked_byok'";
