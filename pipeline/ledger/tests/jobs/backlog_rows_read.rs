@@ -284,6 +284,17 @@ const DELIVERIES: &str = "insert into webhook_endpoints (user_id, endpoint_id, u
         now() - interval '1 day' + n * interval '1 second', now() from generate_series(0, 20000) n";
 
 #[tokio::test]
+async fn backlog_reads_no_more_deliveries_than_it_counts() {
+    let world = seeded(&[USERS, DELIVERIES]).await;
+    let more = tables_read_beyond(&world, 11_000, async |ledger| {
+        let counted = Operations::new(ledger).backlog().await.unwrap().deliveries;
+        assert!(counted.contains(&("due", 10_000)) && counted.contains(&("paused", 0)), "{counted:?}");
+    })
+    .await;
+    assert_eq!(more, Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn delivery_behind_another_users_backlog_is_claimed_without_reading_it() {
     let world = seeded(&[USERS, DELIVERIES]).await;
     let more = tables_read_beyond(&world, 10_000, async |ledger| {
