@@ -80,13 +80,12 @@ async fn lines_of(connection: &mut PgConnection, due: &[DueRow]) -> Result<Vec<V
     let places: Vec<i64> = (0..).take(due.len()).collect();
     let users: Vec<&str> = due.iter().map(|row| row.user_id.as_str()).collect();
     let conversations: Vec<&str> = due.iter().map(|row| row.conversation_id.as_str()).collect();
-    let mut rows = sqlx::query_as(include_str!("../../sql/search/segments.sql"))
+    let mut rows = sqlx::query_as::<_, SegmentRow>(include_str!("../../sql/search/segments.sql"))
         .bind(&users)
         .bind(&conversations)
         .bind(&places)
         .fetch(connection);
-    while let Some(row) = rows.try_next().await? {
-        let SegmentRow { place, content, is_user, person } = row;
+    while let Some(SegmentRow { place, content, is_user, person }) = rows.try_next().await? {
         let place = usize::try_from(place).unwrap_or_default();
         if place >= lines.len() && !lines.is_empty() && bytes > MOST_BYTES {
             // The last one is whole; the next look goes on with those behind it.
