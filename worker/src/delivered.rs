@@ -99,7 +99,7 @@ impl DeliveredRuns {
             }
             NamedClaim::Leased(wait) => Delivered::Leased(wait),
             NamedClaim::NotYet(wait) => Delivered::NotYet(wait),
-            NamedClaim::Over("completed") => Delivered::Acked,
+            NamedClaim::Completed => Delivered::Acked,
             NamedClaim::Over(reason) => Delivered::Dropped(reason),
         }
     }

@@ -1,5 +1,5 @@
-//! Telling endpoints what happened: at least once, with a stable id, and never at the cost of a run or of
-//! another endpoint (DECISIONS §6).
+//! Webhook deliveries: at least once, with a stable id, and never at the cost of a run or of another endpoint
+//! (DECISIONS §6).
 
 use std::{sync::Arc, time::Duration};
 
@@ -31,7 +31,7 @@ pub trait Render: Send + Sync {
     fn push(&self, push: &ClaimedPush) -> Vec<u8>;
 }
 
-/// Tells endpoints. Cheap to clone.
+/// Sends webhook deliveries. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct FanOut {
     pub(crate) shared: Shared,
@@ -102,7 +102,7 @@ impl Outbound for FanOut {
             endpoint_id = delivery.endpoint_id,
             try_number = delivery.try_number,
             outcome = counted,
-            "told"
+            "tried a delivery"
         );
     }
 

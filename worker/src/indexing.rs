@@ -18,21 +18,32 @@ const AFTER_FAILURE: Duration = Duration::from_secs(5);
 /// Indexes what there is, until `stop`. Where conversations cannot be indexed, memories and action items are all the same.
 pub async fn index(ledger: Ledger, stop: CancellationToken) {
     let ledger = &ledger;
-    let conversations = move |limit| ledger.db().in_time(ledger.store().index_conversations(limit));
-    let things = move |limit| ledger.db().in_time(ledger.store().index_things(limit));
+    let conversations =
+        move |limit, passed_over| ledger.db().in_time(ledger.store().index_conversations(limit, passed_over));
+    let things = move |limit, _: i64| ledger.db().in_time(ledger.store().index_things(limit));
     let (conversations, things) = (keep_up(BATCH, conversations, &stop), keep_up(THINGS, things, &stop));
     tokio::join!(conversations, things);
 }
 
-async fn keep_up<F>(batch: i64, index: impl Fn(i64) -> F, stop: &CancellationToken)
+/// `index` is asked for so many, behind so many.
+async fn keep_up<F>(batch: i64, index: impl Fn(i64, i64) -> F, stop: &CancellationToken)
 where
     F: Future<Output = Result<usize, db::Error>>,
 {
-    let mut limit = batch;
+    let (mut one_by_one, mut passed_over) = (0_i64, 0_i64);
     while !stop.is_cancelled() {
-        let done = index(limit).await;
-        // What takes too long together is tried one by one.
-        limit = if done.is_ok() { batch } else { 1 };
+        let limit = if one_by_one > 0 { 1 } else { batch };
+        let done = index(limit, passed_over).await;
+        match &done {
+            Ok(0) => passed_over = 0,
+            Ok(_) => one_by_one = (one_by_one - 1).max(0),
+            Err(_) => {
+                // What takes too long together is tried one by one. What fails alone keeps none behind it from being indexed; it is
+                // tried again when they are.
+                passed_over += i64::from(limit == 1);
+                one_by_one = batch;
+            }
+        }
         let rest = match done {
             // Others have their turn between two batches of a backfill.
             Ok(1..) => Duration::from_millis(5),
@@ -45,5 +56,36 @@ where
         if tokio::time::timeout(rest, stop.cancelled()).await.is_ok() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::Cell, future::ready};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn conversation_that_cannot_be_indexed_holds_up_none_behind_it_and_is_tried_again() {
+        let (tried, indexed) = (Cell::new(0), Cell::new(0));
+        // The first cannot be, and two wait behind it.
+        let index = |_: i64, passed_over: i64| {
+            ready(match (passed_over, indexed.get()) {
+                (0, _) => {
+                    tried.set(tried.get() + 1);
+                    Err(db::Error::Contended { doing: "indexing" })
+                }
+                (_, 0 | 1) => {
+                    indexed.set(indexed.get() + 1);
+                    Ok(1)
+                }
+                _ => Ok(0),
+            })
+        };
+        let stop = CancellationToken::new();
+        let ended = tokio::time::timeout(Duration::from_secs(60), keep_up(BATCH, index, &stop)).await;
+        assert!(ended.is_err(), "it goes on");
+        assert_eq!(indexed.get(), 2);
+        assert!(tried.get() > 2, "tried {} times", tried.get());
     }
 }

@@ -1,8 +1,8 @@
-//! Claim, run, complete, and tell (DESIGN §1).
+//! Claim, run, complete, and deliver (DESIGN §1).
 //!
 //! [`Worker::run`] is the whole of it: per queue a fetcher that claims jobs for its free slots, behind an apalis
 //! worker that starts each claimed job; per process a heartbeat that renews every lease in one statement,
-//! and loops that tell endpoints and remind people. No decision is made here: the ledger is asked, and its answer is
+//! and loops that send deliveries and pushes. No decision is made here: the ledger is asked, and its answer is
 //! what counts.
 
 #![allow(missing_docs, reason = "where a name says it all")]

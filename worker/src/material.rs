@@ -28,7 +28,7 @@ pub(crate) fn material(input: RunInput, photos: Vec<Photo>) -> Material {
             recent_items: input
                 .recent_items
                 .into_iter()
-                .map(|(id, description, due_at)| RecentItem { id, description, due_at })
+                .map(|item| RecentItem { id: item.id, description: item.description, due_at: item.due_at })
                 .collect(),
             memories: input.memories,
             apps: input.apps,

@@ -86,7 +86,7 @@ impl Outbound for Pushes {
             subscription_id = push.subscription_id,
             try_number = push.try_number,
             outcome = counted,
-            "pushed"
+            "tried a push"
         );
     }
 

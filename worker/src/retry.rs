@@ -1,4 +1,4 @@
-//! Saying a verb to the ledger until it is answered: a paid result is not thrown away because the
+//! Repeating an operation of the ledger until it is answered: a paid result is not thrown away because the
 //! database was away for a minute (DESIGN §5).
 
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl BackOff {
     }
 }
 
-/// Why a verb has no answer.
+/// Why an operation has no answer.
 #[derive(Debug)]
 pub(crate) enum Unanswered {
     /// The process is being stopped hard: no task waits for the answer any more.
@@ -45,19 +45,19 @@ pub(crate) enum Unanswered {
 }
 
 impl Shared {
-    /// Repeats `verb` on passing errors until it is answered, each time within the deadline of a verb, or until a hard stop.
-    pub(crate) async fn with_retries<T, F>(&self, mut verb: impl FnMut() -> F) -> Result<T, Unanswered>
+    /// Repeats `operation` on passing errors until it is answered, each time within the deadline of an operation, or until a hard stop.
+    pub(crate) async fn with_retries<T, F>(&self, mut operation: impl FnMut() -> F) -> Result<T, Unanswered>
     where
         F: Future<Output = Result<T, Error>>,
     {
         let mut back_off = BackOff::new(&self.chance);
         let answered = async {
             loop {
-                match self.ledger.db().in_time(verb()).await {
+                match self.ledger.db().in_time(operation()).await {
                     Ok(answer) => return Ok(answer),
-                    Err(error) if error.is_passing() => tracing::warn!(%error, "the verb is repeated"),
+                    Err(error) if error.is_passing() => tracing::warn!(%error, "the operation is repeated"),
                     Err(error) => {
-                        tracing::error!(%error, "the verb is given up");
+                        tracing::error!(%error, "the operation is given up");
                         return Err(Unanswered::Broken);
                     }
                 }

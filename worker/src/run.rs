@@ -288,11 +288,11 @@ impl Runner {
         cause: Option<&Cause>,
     ) -> Result<Answer, Unanswered> {
         let ledger = &self.shared.ledger;
-        let verb = || ledger.db().in_time(ledger.settle(held.lease_token(), transition, cause));
+        let settle = || ledger.db().in_time(ledger.settle(held.lease_token(), transition, cause));
         tokio::select! {
             biased;
-            answer = self.shared.with_retries(verb) => answer,
-            () = held.until(LeaseStatus::Lost) => Ok(verb().await.unwrap_or(Answer::Refused(Refusal::LeaseLost))),
+            answer = self.shared.with_retries(settle) => answer,
+            () = held.until(LeaseStatus::Lost) => Ok(settle().await.unwrap_or(Answer::Refused(Refusal::LeaseLost))),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The process's worker: two queues, a heartbeat, the fan-out and pushes, from the first claim to the last release.
+//! The process's worker: two queues, a heartbeat, webhook deliveries and pushes, from the first claim to the last release.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -36,7 +36,7 @@ fn queues(settings: &Settings) -> &'static [Queue] {
     }
 }
 
-/// Claims, runs and completes jobs, and tells endpoints. One per process and shard. Does nothing until it is run.
+/// Claims, runs and completes jobs, and sends deliveries and pushes. One per process and shard. Does nothing until it is run.
 pub struct Worker {
     pub ledger: Ledger,
     pub engines: Engines,
@@ -83,7 +83,7 @@ impl Drop for Working<'_> {
 
 impl Worker {
     /// Works until stopped. `soft`: claims nothing more, lets every run reach its next checkpoint, gives back what is
-    /// not done (that costs no attempt), lets tries to tell endpoints end, then returns. `hard`: drops everything and
+    /// not done (that costs no attempt), lets tries to deliver end, then returns. `hard`: drops everything and
     /// returns; what was leased is taken over when its lease expires.
     pub async fn run(self, soft: CancellationToken, hard: CancellationToken) {
         let Self { ledger, engines, sender, render, metrics, settings, health } = self;

@@ -66,7 +66,7 @@ impl Db {
         &self.waker
     }
 
-    /// Closes the pools; verbs in flight finish first.
+    /// Closes the pools; operations in flight finish first.
     pub async fn close(&self) {
         self.renewals.close().await;
         self.pool.close().await;

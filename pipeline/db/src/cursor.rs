@@ -5,30 +5,27 @@ use job::Timestamp;
 use records::UserId;
 
 /// How far a walk has come: the row that was looked at last.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Cursor {
     /// What the walk is ordered by.
     pub at: Timestamp,
+    #[sqlx(try_from = "String")]
     pub user_id: UserId,
     pub id: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeysetPage<T> {
-    pub found: T,
+    pub found: Vec<T>,
     /// Where the next page begins; `None` behind the last one.
     pub next: Option<Cursor>,
 }
 
-impl<T> KeysetPage<Vec<T>> {
-    /// Of rows by what the walk is ordered by, whose they are, and which.
-    pub fn of(
-        rows: Vec<(Timestamp, String, String)>,
-        limit: i64,
-        found: impl Fn(String, String) -> T,
-    ) -> Self {
-        let next = next_cursor(rows.len(), limit, rows.last().cloned());
-        Self { found: rows.into_iter().map(|(_, user, id)| found(user, id)).collect(), next }
+impl<Id> KeysetPage<(UserId, Id)> {
+    /// Of rows that are nothing but their places.
+    pub fn of(rows: Vec<Cursor>, limit: i64, id: impl Fn(String) -> Id) -> Self {
+        let next = next_cursor(rows.len(), limit, rows.last());
+        Self { found: rows.into_iter().map(|row| (row.user_id, id(row.id))).collect(), next }
     }
 }
 
@@ -44,9 +41,8 @@ pub fn bound(cursor: Option<&Cursor>) -> Bound<'_> {
 }
 
 /// The cursor behind a page of at most `limit` rows, unless it was the last.
-pub fn next_cursor(page: usize, limit: i64, last: Option<(Timestamp, String, String)>) -> Option<Cursor> {
-    let (at, user, id) = last.filter(|_| i64::try_from(page).is_ok_and(|page| page >= limit))?;
-    Some(Cursor { at, user_id: UserId::new(user), id })
+pub fn next_cursor(page: usize, limit: i64, last: Option<&Cursor>) -> Option<Cursor> {
+    last.filter(|_| i64::try_from(page).is_ok_and(|page| page >= limit)).cloned()
 }
 
 /// The moment before which things are old; an age beyond all calendars makes nothing old.

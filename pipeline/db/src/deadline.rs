@@ -121,20 +121,20 @@ impl SuspectConnections {
 }
 
 impl Db {
-    /// Waits for `verb` no longer than any verb takes while its connection lives. What it was doing may have been done
+    /// Waits for `operation` no longer than any operation takes while its connection lives. What it was doing may have been done
     /// all the same, as with any answer that is lost.
     ///
     /// # Errors
-    /// Those of `verb`; [`Error::Unavailable`] when nothing was heard of it for 15 seconds.
+    /// Those of `operation`; [`Error::Unavailable`] when nothing was heard of it for 15 seconds.
     #[track_caller]
     pub fn in_time<T>(
         &self,
-        verb: impl Future<Output = Result<T, Error>>,
+        operation: impl Future<Output = Result<T, Error>>,
     ) -> impl Future<Output = Result<T, Error>> {
-        self.within(ANSWER, verb)
+        self.within(ANSWER, operation)
     }
 
-    /// The same, no longer than `wait`: for verbs that the server gives another time.
+    /// The same, no longer than `wait`: for operations that the server gives another time.
     ///
     /// # Errors
     /// As [`in_time`](Self::in_time), after `wait`.
@@ -142,14 +142,14 @@ impl Db {
     pub fn within<T>(
         &self,
         wait: Duration,
-        verb: impl Future<Output = Result<T, Error>>,
+        operation: impl Future<Output = Result<T, Error>>,
     ) -> impl Future<Output = Result<T, Error>> {
         let at = Location::caller();
-        // On the heap before anything else: a future that holds another by value is twice as large, and verbs lie deep.
-        let mut verb = Box::pin(verb);
+        // On the heap before anything else: a future that holds another by value is twice as large, and operations lie deep.
+        let mut operation = Box::pin(operation);
         async move {
             // It is dropped after the sessions are marked suspect, and its session with it.
-            if let Ok(answer) = tokio::time::timeout(wait, verb.as_mut()).await {
+            if let Ok(answer) = tokio::time::timeout(wait, operation.as_mut()).await {
                 return answer.inspect(|_| self.suspects.hear()).inspect_err(|error| self.note_error(error));
             }
             self.suspect_connections();
@@ -157,7 +157,7 @@ impl Db {
         }
     }
 
-    /// Hears what a verb failed of that was not waited for by [`in_time`](Self::in_time): whether it is time to
+    /// Hears what an operation failed of that was not waited for by [`in_time`](Self::in_time): whether it is time to
     /// [`replan`](Self::replan), to leave a server that only reads, or to look where the database is now. When no server accepts writes, sessions are replaced
     /// once every few seconds and not with every write.
     pub fn note_error(&self, error: &Error) {

@@ -5,12 +5,12 @@ use std::panic::Location;
 use records::OverBudget;
 use sqlx::{error::DatabaseError, migrate::MigrateError, postgres::PgDatabaseError};
 
-/// Something that was being done with the database did not work. Every verb fails where the database does not answer, or holds a
-/// row that cannot be read; what else a verb fails of stands in its documentation.
+/// Something that was being done with the database did not work. Every operation fails where the database does not answer, or holds a
+/// row that cannot be read; what else an operation fails of stands in its documentation.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The database did not answer, or refused for a reason that may pass (a lost connection, a lock or
-    /// statement timeout, a full pool, a serialization failure). Repeating the same verb is right.
+    /// statement timeout, a full pool, a serialization failure). Repeating the same operation is right.
     #[error("the database is unavailable ({at}{})", sqlstate(source))]
     Unavailable {
         /// The place in our code that asked it.
@@ -167,7 +167,7 @@ impl Error {
         no_session || self.is_of_the_session() || self.is_of_a_reader()
     }
 
-    /// Whether repeating the same verb later is right.
+    /// Whether repeating the same operation later is right.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Unavailable { .. } | Self::Contended { .. })
     }

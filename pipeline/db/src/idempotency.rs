@@ -41,7 +41,7 @@ pub enum Repeat {
 }
 
 impl Db {
-    /// A handle whose next creating verb notes, in its own transaction, that this request made what it makes.
+    /// A handle whose next creating operation notes, in its own transaction, that this request made what it makes.
     #[must_use]
     pub fn under_key(&self, key: RequestKey) -> Self {
         let mut keyed = self.clone();
@@ -76,7 +76,7 @@ impl Db {
         self.request_key.is_some()
     }
 
-    /// Begins a verb that makes `made`. Under a request's name (`under_key`) the name is noted first, with
+    /// Begins an operation that makes `made`. Under a request's name (`under_key`) the name is noted first, with
     /// what is made, and lives or dies with the transaction.
     pub async fn begin_creating(
         &self,

@@ -35,6 +35,8 @@ pub enum NamedClaim {
     Leased(Duration),
     /// The job may not be claimed before this is over.
     NotYet(Duration),
+    /// The job was completed before.
+    Completed,
     /// Claiming it again changes nothing. The answer's name, as in `listen_finalization_deliveries_total{answer}`.
     Over(&'static str),
 }
@@ -47,6 +49,7 @@ impl NamedClaim {
             Self::GivenUp => "dead_letter",
             Self::Leased(_) => "leased",
             Self::NotYet(_) => "not_yet",
+            Self::Completed => "completed",
             Self::Over(answer) => answer,
         }
     }
@@ -146,7 +149,7 @@ fn refused(refusal: Refusal, state: &State, now: Timestamp) -> NamedClaim {
         Refusal::NotYet { until } => NamedClaim::NotYet(left(until)),
         Refusal::AtRest => match state {
             State::DeadLetter { .. } => NamedClaim::Over("dead_letter"),
-            _ => NamedClaim::Over("completed"),
+            _ => NamedClaim::Completed,
         },
         _ => NamedClaim::Over("error"),
     }

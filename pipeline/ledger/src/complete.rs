@@ -95,11 +95,17 @@ pub struct Completion {
     pub same: Same,
 }
 
+/// The conversation that a completion is about.
+#[derive(PartialEq, Eq, Hash, sqlx::FromRow)]
+struct About {
+    user_id: String,
+    conversation_id: String,
+}
+
 impl Completion {
-    /// The conversation that it is about: user and id.
-    fn about(&self) -> (String, String) {
+    fn about(&self) -> About {
         let StoredJob { user_id, conversation_id, .. } = &self.claimed;
-        (user_id.as_str().to_owned(), conversation_id.as_str().to_owned())
+        About { user_id: user_id.as_str().to_owned(), conversation_id: conversation_id.as_str().to_owned() }
     }
 }
 

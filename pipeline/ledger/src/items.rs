@@ -7,7 +7,7 @@ use outbox::{
     reminders::{self, Due, lock_subscriptions},
 };
 use records::{ActionItem, ActionItemId, EventKind, Timestamp, UserId};
-use sqlx::{PgConnection, Postgres, Transaction};
+use sqlx::PgConnection;
 use store::items::ItemRow;
 
 use crate::Ledger;
@@ -33,7 +33,7 @@ pub struct ItemChange {
     pub due_at: Option<Option<Timestamp>>,
 }
 
-/// What follows for the item's reminder.
+/// What follows from a user's change of an item for its reminder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Reminder {
     /// The date was set or changed: tell of it now, and once more when it comes.
@@ -41,26 +41,24 @@ enum Reminder {
     /// Open again with the date that it had: tell of it when it comes.
     Resumed(Due),
     /// Completed or cleared: no reminder of this item is sent any more.
-    Off(String),
+    Off,
 }
 
 impl Reminder {
-    /// What follows from a user's change of an item, from what it was `before` (`None`: it is new); `None` when nothing follows.
-    fn of(before: Option<&ActionItem>, after: &ActionItem) -> Option<Self> {
-        let id = after.id.as_str();
-        let had = before.and_then(|item| item.due_at);
-        match (before.and_then(awaited), awaited(after)) {
-            (_, Some(due)) if had != Some(due) => Some(Self::Set(Due::of(id, due))),
-            (None, Some(due)) => Some(Self::Resumed(Due::of(id, due))),
-            (Some(_), None) => Some(Self::Off(id.to_owned())),
+    /// `None` when nothing follows.
+    fn of(before: &ActionItem, after: &ActionItem) -> Option<Self> {
+        match (awaited(before), awaited(after)) {
+            (_, Some(due)) if before.due_at != Some(due.due_at) => Some(Self::Set(due)),
+            (None, Some(due)) => Some(Self::Resumed(due)),
+            (Some(_), None) => Some(Self::Off),
             _ => None,
         }
     }
 }
 
-/// The date of an item that is open and has one.
-fn awaited(item: &ActionItem) -> Option<Timestamp> {
-    item.due_at.filter(|_| !item.completed)
+/// An item that is open and has a date.
+fn awaited(item: &ActionItem) -> Option<Due> {
+    item.due_at.filter(|_| !item.completed).map(|due_at| Due::of(item.id.as_str(), due_at))
 }
 
 impl Ledger {
@@ -85,8 +83,10 @@ impl Ledger {
         let items: Vec<ActionItem> = rows.into_iter().map(ActionItem::from).collect();
         let entries =
             announce_created(&mut transaction, user, EventKind::ActionItemCreated, &ids, now).await?;
-        let reminders = items.iter().filter_map(|item| Reminder::of(None, item));
-        self.commit_changed(transaction, user, reminders, now).await?;
+        let dues: Vec<Due> = items.iter().filter_map(awaited).collect();
+        let pushes = reminders::schedule(&mut transaction, user, &dues, now).await?;
+        transaction.commit().await?;
+        self.outbox.wake_pushes(pushes);
         if entries > 0 {
             self.db.waker().deliveries_written();
         }
@@ -113,8 +113,17 @@ impl Ledger {
             .bind(change.due_at.flatten())
             .fetch_one(&mut *transaction)
             .await?;
-        let after = ActionItem::from(after);
-        self.commit_changed(transaction, user, Reminder::of(Some(&before), &after), now).await?;
+        let (after, mut pushes) = (ActionItem::from(after), 0);
+        match Reminder::of(&before, &after) {
+            Some(Reminder::Set(due)) => {
+                pushes = reminders::schedule(&mut transaction, user, &[due], now).await?;
+            }
+            Some(Reminder::Resumed(due)) => reminders::resume(&mut transaction, user, &[due], now).await?,
+            Some(Reminder::Off) => reminders::cancel(&mut transaction, user, &[item.as_str()], now).await?,
+            None => {}
+        }
+        transaction.commit().await?;
+        self.outbox.wake_pushes(pushes);
         Ok(Some(after))
     }
 
@@ -135,32 +144,6 @@ impl Ledger {
         forget_objects(&mut transaction, user, conversation, &[item.as_str()]).await?;
         transaction.commit().await?;
         Ok(true)
-    }
-
-    /// Writes the reminders that follow from a user's changes of action items, commits both, and wakes the
-    /// sender.
-    async fn commit_changed(
-        &self,
-        mut transaction: Transaction<'static, Postgres>,
-        user: &UserId,
-        reminders: impl IntoIterator<Item = Reminder>,
-        now: Timestamp,
-    ) -> Result<(), Error> {
-        let (mut set, mut resumed, mut off) = (Vec::new(), Vec::new(), Vec::new());
-        for reminder in reminders {
-            match reminder {
-                Reminder::Set(due) => set.push(due),
-                Reminder::Resumed(due) => resumed.push(due),
-                Reminder::Off(item) => off.push(item),
-            }
-        }
-        let off: Vec<&str> = off.iter().map(String::as_str).collect();
-        reminders::cancel(&mut transaction, user, &off, now).await?;
-        reminders::resume(&mut transaction, user, &resumed, now).await?;
-        let pushes = reminders::schedule(&mut transaction, user, &set, now).await?;
-        transaction.commit().await?;
-        self.outbox.wake_pushes(pushes);
-        Ok(())
     }
 }
 
@@ -202,21 +185,23 @@ mod tests {
         let at = |seconds| Timestamp::from_timestamp(seconds, 0).unwrap_or_default();
         let due = |seconds| Some(Reminder::Set(Due::of("i", at(seconds))));
         let resumed = Some(Reminder::Resumed(Due::of("i", at(5))));
-        let off = Some(Reminder::Off("i".to_owned()));
+        let off = Some(Reminder::Off);
         for (before, after, follows, what) in [
-            (None, item(Some(5), false), due(5), "created with a date"),
-            (None, item(None, false), None, "created without one"),
-            (None, item(Some(5), true), None, "created as done"),
-            (Some(item(None, false)), item(Some(5), false), due(5), "set"),
-            (Some(item(Some(5), false)), item(Some(6), false), due(6), "changed"),
-            (Some(item(Some(5), false)), item(Some(5), false), None, "sent again"),
-            (Some(item(Some(5), false)), item(None, false), off.clone(), "cleared"),
-            (Some(item(Some(5), false)), item(Some(5), true), off.clone(), "completed"),
-            (Some(item(Some(5), false)), item(Some(6), true), off, "changed and completed"),
-            (Some(item(Some(5), true)), item(Some(5), false), resumed, "opened again"),
-            (Some(item(Some(5), true)), item(Some(6), false), due(6), "opened again with another date"),
+            (item(None, false), item(Some(5), false), due(5), "set"),
+            (item(Some(5), false), item(Some(6), false), due(6), "changed"),
+            (item(Some(5), false), item(Some(5), false), None, "sent again"),
+            (item(Some(5), false), item(None, false), off.clone(), "cleared"),
+            (item(Some(5), false), item(Some(5), true), off.clone(), "completed"),
+            (item(Some(5), false), item(Some(6), true), off, "changed and completed"),
+            (item(Some(5), true), item(Some(5), false), resumed, "opened again"),
+            (item(Some(5), true), item(Some(6), false), due(6), "opened again with another date"),
         ] {
-            assert_eq!(Reminder::of(before.as_ref(), &after), follows, "{what}");
+            assert_eq!(Reminder::of(&before, &after), follows, "{what}");
         }
+        let awaited: Vec<_> = [item(Some(5), false), item(None, false), item(Some(5), true)]
+            .iter()
+            .filter_map(awaited)
+            .collect();
+        assert_eq!(awaited, [Due::of("i", at(5))], "created with a date, without one, and as done");
     }
 }

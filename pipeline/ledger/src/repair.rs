@@ -23,7 +23,7 @@ impl Ledger {
         &self,
         after: Option<&Cursor>,
         limit: i64,
-    ) -> Result<KeysetPage<Vec<(UserId, JobId)>>, Error> {
+    ) -> Result<KeysetPage<(UserId, JobId)>, Error> {
         self.page(include_str!("../sql/reconcile/due.sql"), after, limit).await
     }
 
@@ -32,7 +32,7 @@ impl Ledger {
         &self,
         after: Option<&Cursor>,
         limit: i64,
-    ) -> Result<KeysetPage<Vec<(UserId, JobId)>>, Error> {
+    ) -> Result<KeysetPage<(UserId, JobId)>, Error> {
         self.page(include_str!("../sql/reconcile/expired_leases.sql"), after, limit).await
     }
 
@@ -41,11 +41,10 @@ impl Ledger {
         statement: &'static str,
         after: Option<&Cursor>,
         limit: i64,
-    ) -> Result<KeysetPage<Vec<(UserId, JobId)>>, Error> {
+    ) -> Result<KeysetPage<(UserId, JobId)>, Error> {
         let (at, _, job) = cursor::bound(after);
-        let rows: Vec<(Timestamp, String, String)> =
-            sqlx::query_as(statement).bind(at).bind(job).bind(limit).fetch_all(self.db.pool()).await?;
-        Ok(KeysetPage::of(rows, limit, |user, job| (UserId::new(user), JobId::from_text(job))))
+        let rows = sqlx::query_as(statement).bind(at).bind(job).bind(limit).fetch_all(self.db.pool()).await?;
+        Ok(KeysetPage::of(rows, limit, JobId::from_text))
     }
 
     /// Looks at `limit` conversations that stood in `processing` for 900 s, oldest first from `after` on, and marks those
@@ -57,7 +56,7 @@ impl Ledger {
         &self,
         after: Option<&Cursor>,
         limit: i64,
-    ) -> Result<KeysetPage<Vec<(UserId, ConversationId)>>, Error> {
+    ) -> Result<KeysetPage<(UserId, ConversationId)>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
         let (at, user, id) = cursor::bound(after);
         let looked: Vec<LookedAt> = sqlx::query_as(include_str!("../sql/reconcile/processing.sql"))
@@ -68,13 +67,12 @@ impl Ledger {
             .bind(id)
             .fetch_all(&mut *transaction)
             .await?;
-        let position = |row: &LookedAt| (row.updated_at, row.user_id.clone(), row.conversation_id.clone());
-        let next = cursor::next_cursor(looked.len(), limit, looked.last().map(position));
+        let next = cursor::next_cursor(looked.len(), limit, looked.last().map(|row| &row.place));
         let mut found = Vec::new();
-        for row in looked.into_iter().filter(|row| row.is_stuck) {
-            let key = (UserId::new(row.user_id), ConversationId::new(row.conversation_id));
+        for LookedAt { place, .. } in looked.into_iter().filter(|row| row.is_stuck) {
+            let key = (place.user_id, ConversationId::new(place.id));
             let mut savepoint = transaction.begin().await?;
-            match fail_stuck(&mut savepoint, &key, row.updated_at, now).await {
+            match fail_stuck(&mut savepoint, &key, place.at, now).await {
                 Ok(is_failed) => {
                     savepoint.commit().await?;
                     found.extend(is_failed.then_some(key));
@@ -96,17 +94,16 @@ impl Ledger {
         &self,
         after: Option<&Cursor>,
         limit: i64,
-    ) -> Result<KeysetPage<Vec<(UserId, ConversationId)>>, Error> {
+    ) -> Result<KeysetPage<(UserId, ConversationId)>, Error> {
         let (at, user, id) = cursor::bound(after);
-        let rows: Vec<(Timestamp, String, String)> =
-            sqlx::query_as(include_str!("../sql/reconcile/abandoned.sql"))
-                .bind(at)
-                .bind(user)
-                .bind(id)
-                .bind(limit)
-                .fetch_all(self.db.pool())
-                .await?;
-        Ok(KeysetPage::of(rows, limit, |user, id| (UserId::new(user), ConversationId::new(id))))
+        let rows = sqlx::query_as(include_str!("../sql/reconcile/abandoned.sql"))
+            .bind(at)
+            .bind(user)
+            .bind(id)
+            .bind(limit)
+            .fetch_all(self.db.pool())
+            .await?;
+        Ok(KeysetPage::of(rows, limit, ConversationId::new))
     }
 
     /// Says `Reconcile` to one job (lease watch and reconciler).
@@ -196,9 +193,8 @@ async fn fail_stuck(
 /// A conversation on a sweep's page.
 #[derive(sqlx::FromRow)]
 struct LookedAt {
-    updated_at: Timestamp,
-    user_id: String,
-    conversation_id: String,
+    #[sqlx(flatten)]
+    place: Cursor,
     /// It has no live job.
     is_stuck: bool,
 }

@@ -33,13 +33,20 @@ pub struct RunInput {
     /// The prompt apps that the user installed: ids and prompts, in the order in which they were installed.
     pub prompt_apps: Vec<(String, String)>,
     pub folders: Vec<Folder>,
-    /// The person's action items created in the 2 days before now, not of this conversation, newest first, at most 500: ids,
-    /// descriptions and due dates.
-    pub recent_items: Vec<(String, String, Option<Timestamp>)>,
+    /// The person's action items created in the 2 days before now, not of this conversation, newest first, at most 500.
+    pub recent_items: Vec<RecentItem>,
     /// What the person's memories say, newest first, not of this conversation, at most 1,000.
     pub memories: Vec<String>,
     /// Names of those whom the transcript names by id, as far as the user knows them.
     pub people: Vec<(String, String)>,
+}
+
+/// An action item that new ones are compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecentItem {
+    pub id: String,
+    pub description: String,
+    pub due_at: Option<Timestamp>,
 }
 
 impl Ledger {
@@ -110,7 +117,7 @@ impl From<InputRow> for RunInput {
             recent_items: column(row.item_ids)
                 .zip(column(row.descriptions))
                 .zip(column(row.items_due_at))
-                .map(|((id, description), due_at)| (id, description, due_at))
+                .map(|((id, description), due_at)| RecentItem { id, description, due_at })
                 .collect(),
             memories: row.memories.unwrap_or_default(),
             people: column(row.known_ids).zip(column(row.known_names)).collect(),

@@ -8,10 +8,10 @@ use job::FailureCode;
 
 use crate::Operations;
 
-/// What an untold event can be waiting for, in the order of the statement.
+/// What an untold event can be waiting for.
 const DELIVERY_STATES: [&str; 4] = ["due", "later", "paused", "sending"];
 
-/// The queues, in the order of the statement.
+/// The queues.
 const QUEUES: [&str; 2] = ["finalization", "creation"];
 
 /// Where the endpoints of so many users fail, their deliveries count as late: the cause is likely ours.
@@ -110,13 +110,13 @@ impl Operations {
         // Which cause is killing jobs now shows in the newest; how many there are in all is a gauge of its own.
         let dead =
             sqlx::query_as(include_str!("../sql/jobs/newest_dead.sql")).fetch_all(&mut *transaction).await?;
-        let waiting: (i64, i64, i64, i64) = sqlx::query_as(include_str!("../sql/deliveries/backlog.sql"))
+        let waiting = sqlx::query_as(include_str!("../sql/deliveries/backlog.sql"))
             .bind(now)
-            .fetch_one(&mut *transaction)
+            .fetch_all(&mut *transaction)
             .await?;
         Ok(Backlog {
             queues: counts_of(QUEUES, &due),
-            deliveries: DELIVERY_STATES.into_iter().zip(<[i64; 4]>::from(waiting)).collect(),
+            deliveries: counts_of(DELIVERY_STATES, &waiting),
             dead_letters: counts_of(FailureCode::ALL.iter().map(|code| code.as_str()), &dead),
             ..leases
         })

@@ -29,6 +29,7 @@ impl TriedNow {
 }
 
 /// An endpoint as an order finds it.
+#[derive(sqlx::FromRow)]
 struct Standing {
     is_enabled: bool,
     is_open: bool,
@@ -150,13 +151,12 @@ async fn lock(
     endpoint: &str,
     now: Timestamp,
 ) -> Result<Option<Standing>, sqlx::Error> {
-    let found: Option<(bool, bool)> = sqlx::query_as(include_str!("../sql/deliveries/lock_endpoint.sql"))
+    sqlx::query_as(include_str!("../sql/deliveries/lock_endpoint.sql"))
         .bind(user.as_str())
         .bind(endpoint)
         .bind(now)
         .fetch_optional(connection)
-        .await?;
-    Ok(found.map(|(is_enabled, is_open)| Standing { is_enabled, is_open }))
+        .await
 }
 
 async fn close_breaker(

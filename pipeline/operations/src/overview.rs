@@ -42,14 +42,16 @@ impl Overview {
 }
 
 /// What ended in one step of time, in all processes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, sqlx::FromRow)]
 pub struct MinuteView {
     pub minute: Timestamp,
     pub completed: i64,
     pub failed: i64,
     /// Half of the runs were shorter: milliseconds, interpolated within the bounds of `RUN_MILLIS`; `None`: no runs.
+    #[sqlx(skip)]
     pub p50_ms: Option<f64>,
     /// 95 in 100 were shorter.
+    #[sqlx(skip)]
     pub p95_ms: Option<f64>,
     /// How many runs were how long, by the bounds of `RUN_MILLIS`.
     pub lengths: Vec<i64>,
@@ -64,11 +66,21 @@ impl MinuteView {
             self.lengths.resize(other.lengths.len(), 0);
         }
         self.lengths.iter_mut().zip(&other.lengths).for_each(|(count, more)| *count += more);
+        self.measure();
+    }
+
+    fn measure(&mut self) {
         (self.p50_ms, self.p95_ms) = (quantile(&self.lengths, 0.5), quantile(&self.lengths, 0.95));
     }
 }
 
-type MinuteRow = (Timestamp, i64, i64, Vec<i64>);
+/// The processes that live, and their slots.
+#[derive(sqlx::FromRow)]
+struct Living {
+    processes: i64,
+    finalization_slots: i64,
+    creation_slots: i64,
+}
 
 impl Operations {
     /// The overview. Its cost depends on neither the history nor the dead letters that lie there.
@@ -79,32 +91,29 @@ impl Operations {
         let dead_letters = sqlx::query_as(include_str!("../sql/operators/dead_letters.sql"))
             .fetch_all(&mut *transaction)
             .await?;
-        let (living, finalization, creation): (i64, i64, i64) =
+        let Living { processes: living, finalization_slots, creation_slots } =
             sqlx::query_as(include_str!("../sql/operators/living.sql"))
                 .bind(at)
                 .bind(super::processes::LIVING)
                 .fetch_one(&mut *transaction)
                 .await?;
         let last_round = last_round(&mut transaction).await?;
-        Ok(Overview { at, gauges, dead_letters, last_round, pauses, living, slots: (finalization, creation) })
+        let slots = (finalization_slots, creation_slots);
+        Ok(Overview { at, gauges, dead_letters, last_round, pauses, living, slots })
     }
 
     /// What ended in the last `hours`, in 60 steps, oldest first, the present one last.
     pub async fn activity(&self, hours: u32) -> Result<Vec<MinuteView>, Error> {
         let (mut transaction, at) = self.db.begin().await?;
         let step = chrono::Duration::minutes(i64::from(hours.max(1)));
-        let steps: Vec<MinuteRow> = sqlx::query_as(include_str!("../sql/operators/activity.sql"))
+        let mut steps: Vec<MinuteView> = sqlx::query_as(include_str!("../sql/operators/activity.sql"))
             .bind(at)
             .bind(step)
             .fetch_all(&mut *transaction)
             .await?;
-        Ok(steps.into_iter().map(minute).collect())
+        steps.iter_mut().for_each(MinuteView::measure);
+        Ok(steps)
     }
-}
-
-fn minute((minute, completed, failed, lengths): MinuteRow) -> MinuteView {
-    let p50_ms = quantile(&lengths, 0.5);
-    MinuteView { minute, completed, failed, p50_ms, p95_ms: quantile(&lengths, 0.95), lengths }
 }
 
 /// The length below which `share` (above 0) of the runs were, by straight lines between the bounds, as Prometheus does.

@@ -21,6 +21,14 @@ struct Waiting {
     is_due: bool,
 }
 
+/// How many tries are under way at a receiver.
+#[derive(sqlx::FromRow)]
+pub(crate) struct UnderWay {
+    pub(crate) user_id: String,
+    pub(crate) receiver_id: String,
+    pub(crate) tries: i64,
+}
+
 /// The statements of one kind.
 pub(crate) struct Statements {
     /// Reads the oldest.

@@ -112,27 +112,21 @@ impl Outbox {
     }
 
     /// At most `limit` jobs after `after` whose task should have been delivered by now, oldest first.
-    pub async fn due_tasks(
-        &self,
-        after: Option<&Cursor>,
-        limit: i64,
-    ) -> Result<KeysetPage<Vec<DueTask>>, Error> {
+    pub async fn due_tasks(&self, after: Option<&Cursor>, limit: i64) -> Result<KeysetPage<DueTask>, Error> {
         let (at, _, job) = cursor::bound(after);
-        let rows: Vec<(Timestamp, String, String, i64, i64, bool)> =
-            sqlx::query_as(include_str!("../sql/tasks/due.sql"))
-                .bind(at)
-                .bind(job)
-                .bind(limit)
-                .fetch_all(self.db.pool())
-                .await?;
-        let last = rows.last().map(|(at, user, job, ..)| (*at, user.clone(), job.clone()));
-        let next = cursor::next_cursor(rows.len(), limit, last);
-        let due = |(_, user, job, generation, dispatch, is_old)| DueTask {
-            user_id: UserId::new(user),
-            job_id: JobId::from_text(job),
-            generation: Generation(generation),
-            dispatch: Dispatch(dispatch),
-            is_old,
+        let rows: Vec<DueRow> = sqlx::query_as(include_str!("../sql/tasks/due.sql"))
+            .bind(at)
+            .bind(job)
+            .bind(limit)
+            .fetch_all(self.db.pool())
+            .await?;
+        let next = cursor::next_cursor(rows.len(), limit, rows.last().map(|row| &row.place));
+        let due = |row: DueRow| DueTask {
+            user_id: row.place.user_id,
+            job_id: JobId::from_text(row.place.id),
+            generation: Generation(row.generation),
+            dispatch: Dispatch(row.dispatch),
+            is_old: row.is_old,
         };
         Ok(KeysetPage { found: rows.into_iter().map(due).collect(), next })
     }
@@ -147,6 +141,15 @@ fn keys<'a>(hand_overs: impl Iterator<Item = &'a HandOver>) -> (Vec<String>, Vec
         dispatches.push(hand_over.dispatch.0);
     }
     (users, jobs, dispatches)
+}
+
+#[derive(sqlx::FromRow)]
+struct DueRow {
+    #[sqlx(flatten)]
+    place: Cursor,
+    generation: i64,
+    dispatch: i64,
+    is_old: bool,
 }
 
 #[derive(sqlx::FromRow)]

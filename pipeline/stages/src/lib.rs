@@ -37,7 +37,7 @@ pub use fan_out::plan_fan_out;
 pub use finalize::{Finalized, Kept, Stages, finalize};
 pub use health::{ServerAnswer, ServerHealth};
 pub use material::{Context, Material, Photo, PromptApp, RecentItem};
-pub use ports::{CheckpointStore, Interrupted, Observer, Unobserved};
+pub use ports::{CheckpointStore, Interrupted, Observer};
 pub use run::Run;
 pub use stage::{
     DescribePhotos, DescribeTalk, DetectDiscard, EmbedTalk, ExtractActionItems, FindMemories, Provenance,

@@ -71,30 +71,23 @@ pub trait CheckpointStore: Send + Sync {
     fn should_stop(&self) -> bool;
 }
 
-/// Who watches a run: metrics, the demo's progress, and tests that hold a run between two stages.
+/// Who watches a run: metrics, the demo's progress, and tests that hold a run between two stages. What is not said here is ignored.
 pub trait Observer: Send + Sync {
     /// `stage` begins, or is about to be recalled.
-    fn stage_started(&self, stage: StageName);
+    fn stage_started(&self, stage: StageName) {
+        let _ = stage;
+    }
 
     /// `stage` is done and, if it cost something, recorded. The step does not return before this future
     /// does, so an observer may hold the run here. `recalled`: an earlier run's output was taken.
-    fn stage_done(&self, stage: StageName, elapsed: Duration, recalled: bool) -> BoxFuture<'_, ()>;
+    fn stage_done(&self, stage: StageName, elapsed: Duration, recalled: bool) -> BoxFuture<'_, ()> {
+        let _ = (stage, elapsed, recalled);
+        Box::pin(ready(()))
+    }
 
     /// `stage` failed after `elapsed`; other stages may still be running.
     fn stage_failed(&self, stage: StageName, elapsed: Duration, code: FailureCode) {
         let _ = (stage, elapsed, code);
-    }
-}
-
-/// An observer that ignores everything.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Unobserved;
-
-impl Observer for Unobserved {
-    fn stage_started(&self, _: StageName) {}
-
-    fn stage_done(&self, _: StageName, _: Duration, _: bool) -> BoxFuture<'_, ()> {
-        Box::pin(ready(()))
     }
 }
 

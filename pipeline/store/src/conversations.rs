@@ -58,8 +58,9 @@ pub struct ConversationView {
 }
 
 /// A conversation that still takes words.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct InProgress {
+    #[sqlx(rename = "conversation_id", try_from = "String")]
     pub id: ConversationId,
     /// A socket fills it, or did.
     pub is_live: bool,
@@ -99,12 +100,10 @@ impl Store {
     /// The user's most recently active conversation in progress; the stub of a socket into which nothing was said yet is
     /// none.
     pub async fn in_progress(&self, user: &UserId) -> Result<Option<InProgress>, Error> {
-        let found: Option<(String, bool)> =
-            sqlx::query_as(include_str!("../sql/conversations/in_progress.sql"))
-                .bind(user.as_str())
-                .fetch_optional(self.db.pool())
-                .await?;
-        Ok(found.map(|(id, is_live)| InProgress { id: ConversationId::new(id), is_live }))
+        Ok(sqlx::query_as(include_str!("../sql/conversations/in_progress.sql"))
+            .bind(user.as_str())
+            .fetch_optional(self.db.pool())
+            .await?)
     }
 
     /// Applies a person's change; what a person set survives completion and replay. `false`: there is no such conversation

@@ -73,11 +73,6 @@ impl Store {
 
     /// Forgets a person; segments keep the id, and their speaker is a number again. `false`: no such person.
     pub async fn forget_person(&self, user: &UserId, id: &str) -> Result<bool, Error> {
-        let forgotten = sqlx::query(include_str!("../sql/people/delete.sql"))
-            .bind(user.as_str())
-            .bind(id)
-            .execute(self.db.pool())
-            .await?;
-        Ok(forgotten.rows_affected() > 0)
+        self.db.delete_of_user(include_str!("../sql/people/delete.sql"), user, id).await
     }
 }

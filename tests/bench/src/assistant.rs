@@ -179,7 +179,7 @@ async fn fill(setup: &Setup) {
          select '{USER}', action_item_id, 'Likes ' || description, 'core', created_at, updated_at from action_items"
     );
     sqlx::raw_sql(AssertSqlSafe(filled)).execute(&setup.pool).await.unwrap();
-    while setup.ledger.store().index_conversations(200).await.unwrap() > 0 {}
+    while setup.ledger.store().index_conversations(200, 0).await.unwrap() > 0 {}
     while setup.ledger.store().index_things(200).await.unwrap() > 0 {}
     sqlx::raw_sql("vacuum analyze").execute(&setup.pool).await.unwrap();
 }

@@ -121,7 +121,7 @@ impl Registry {
                 self.shared.metrics.count_transition(false, true);
                 Next::Over
             }
-            Ok(NamedClaim::Over(_)) => Next::Over,
+            Ok(NamedClaim::Completed | NamedClaim::Over(_)) => Next::Over,
             Err(error) if error.is_passing() => {
                 tracing::warn!(%error, "a job is claimed with its user's keys later");
                 Next::Again(self.shared.chance.around(UNANSWERED))

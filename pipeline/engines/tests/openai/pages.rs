@@ -9,8 +9,13 @@ use job::CheckpointKey;
 use records::{Folder, Talk};
 use serde_json::Value;
 use stages::{
-    CheckpointStore, Context, Engines, Finalized, Interrupted, Kept, Material, Run, Stages, Unobserved,
+    CheckpointStore, Context, Engines, Finalized, Interrupted, Kept, Material, Observer, Run, Stages,
 };
+
+/// Ignores everything.
+struct Unobserved;
+
+impl Observer for Unobserved {}
 
 /// Checkpoints of one job.
 #[derive(Default)]

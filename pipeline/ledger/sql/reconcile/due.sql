@@ -1,6 +1,6 @@
 -- Jobs that were parked for their user's keys past the deadline, oldest first after ($1, $2). Expired leases are the lease watch's,
 -- and queued jobs are the queue itself.
-select reconcile_after_at, user_id, job_id
+select reconcile_after_at as at, user_id, job_id as id
 from finalization_jobs
 where status = 'blocked_byok'
   and reconcile_after_at <= statement_timestamp()

@@ -1,5 +1,5 @@
 -- Expired leases, oldest first after ($1, $2). Rows that another transaction has locked are skipped.
-select reconcile_after_at, user_id, job_id
+select reconcile_after_at as at, user_id, job_id as id
 from finalization_jobs
 where status = 'leased'
   and reconcile_after_at <= statement_timestamp()

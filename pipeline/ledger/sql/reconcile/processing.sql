@@ -10,7 +10,7 @@ with looked as materialized (
     order by updated_at, user_id, conversation_id
     limit $2
 )
-select l.updated_at, l.user_id, l.conversation_id, live.job_id is null as is_stuck
+select l.updated_at as at, l.user_id, l.conversation_id as id, live.job_id is null as is_stuck
 from looked l
 left join lateral (
     select j.job_id

@@ -15,7 +15,7 @@ use outbox::{
 use records::EventKind;
 use sqlx::PgConnection;
 
-use super::{Completion, Finished, items, memories, write};
+use super::{About, Completion, Finished, items, memories, write};
 use crate::{
     Ledger,
     admit::lock_conversation,
@@ -171,18 +171,16 @@ async fn lock_jobs(
 async fn lock_conversations(
     connection: &mut PgConnection,
     granted: &[Granted<'_>],
-) -> Result<HashSet<(String, String)>, Error> {
+) -> Result<HashSet<About>, Error> {
     if granted.is_empty() {
         return Ok(HashSet::new());
     }
-    let (users, conversations): (Vec<String>, Vec<String>) =
-        granted.iter().map(|granted| granted.completion.about()).unzip();
-    let locked: Vec<(String, String)> =
-        sqlx::query_as(include_str!("../../sql/completion/lock_conversations.sql"))
-            .bind(users)
-            .bind(conversations)
-            .fetch_all(connection)
-            .await?;
+    let claims = || granted.iter().map(|granted| &granted.completion.claimed);
+    let locked: Vec<About> = sqlx::query_as(include_str!("../../sql/completion/lock_conversations.sql"))
+        .bind(claims().map(|claimed| claimed.user_id.as_str()).collect::<Vec<_>>())
+        .bind(claims().map(|claimed| claimed.conversation_id.as_str()).collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await?;
     Ok(locked.into_iter().collect())
 }
 
@@ -193,11 +191,8 @@ async fn write_all(
     granted: &[Granted<'_>],
     now: Timestamp,
 ) -> Result<(BTreeMap<usize, Finished>, u64), Error> {
-    let of = |wanted: bool| {
-        let all = granted.iter().map(|granted| granted.completion);
-        all.filter(|completion| (completion.outcome == Outcome::Kept) == wanted).collect::<Vec<_>>()
-    };
-    let (kept, discarded) = (of(true), of(false));
+    let all = granted.iter().map(|granted| granted.completion);
+    let (kept, discarded): (Vec<_>, Vec<_>) = all.partition(|completion| completion.outcome == Outcome::Kept);
     write::complete_conversations(connection, &kept, now).await?;
     write::discard_conversations(connection, &discarded, now).await?;
     let mut taken_back = memories::take_back_earlier(connection, &kept).await?;

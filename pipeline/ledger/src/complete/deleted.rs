@@ -6,7 +6,7 @@ use db::Error;
 use records::KnownTexts;
 use sqlx::PgConnection;
 
-use super::{Comparison, Completion, grouped};
+use super::{About, Comparison, Completion, grouped};
 
 job::named! {
     /// What was extracted, as the column says it.
@@ -25,6 +25,13 @@ impl Kind {
     }
 }
 
+#[derive(sqlx::FromRow)]
+struct Deleted {
+    #[sqlx(flatten)]
+    of: About,
+    content: String,
+}
+
 /// The deleted things of each completion's conversation. Read behind what the completion takes back, because a deletion that is
 /// under way holds its row until then, and behind what is there: what is deleted between the two reads is in both.
 pub(super) async fn deleted(
@@ -33,17 +40,15 @@ pub(super) async fn deleted(
     kind: Kind,
 ) -> Result<Vec<Box<dyn KnownTexts>>, Error> {
     let claims = || kept.iter().map(|completion| &completion.claimed).filter(|claimed| claimed.revision > 1);
-    let mut found: HashMap<(String, String), Vec<String>> = HashMap::new();
+    let mut found: HashMap<About, Vec<String>> = HashMap::new();
     if claims().next().is_some() {
-        let rows: Vec<(String, String, String)> =
-            sqlx::query_as(include_str!("../../sql/completion/deleted_words.sql"))
-                .bind(claims().map(|claimed| claimed.user_id.as_str()).collect::<Vec<_>>())
-                .bind(claims().map(|claimed| claimed.conversation_id.as_str()).collect::<Vec<_>>())
-                .bind(kind.as_str())
-                .fetch_all(connection)
-                .await?;
-        found =
-            grouped(rows.into_iter().map(|(user, conversation, content)| ((user, conversation), content)));
+        let rows: Vec<Deleted> = sqlx::query_as(include_str!("../../sql/completion/deleted_words.sql"))
+            .bind(claims().map(|claimed| claimed.user_id.as_str()).collect::<Vec<_>>())
+            .bind(claims().map(|claimed| claimed.conversation_id.as_str()).collect::<Vec<_>>())
+            .bind(kind.as_str())
+            .fetch_all(connection)
+            .await?;
+        found = grouped(rows.into_iter().map(|row| (row.of, row.content)));
     }
     let texts = |completion: &&Completion| {
         let mut texts = (kind.comparison(completion))();

@@ -18,8 +18,13 @@ use super::{
 /// The namespace of derived ids; part of the durable contract.
 const ITEMS: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f69_7465_6d73_0000_0000);
 
-/// An action item that a later revision takes back: its id, its words and its date.
-type TakenBack = (String, String, Option<Timestamp>);
+/// An action item that a later revision takes back.
+#[derive(Clone, sqlx::FromRow)]
+struct TakenBack {
+    action_item_id: String,
+    description: String,
+    due_at: Option<Timestamp>,
+}
 
 /// What became of a completion's items.
 #[derive(Debug, Default)]
@@ -83,9 +88,9 @@ fn written(
 ) -> ItemChanges {
     let mut written = ItemChanges { dated: handed_over, ..ItemChanges::default() };
     let mut entries: HashMap<Timestamp, Box<dyn KnownTexts>> = HashMap::new();
-    for (_, words, due) in &taken_back {
-        if let Some(due) = due {
-            entries.entry(*due).or_insert_with(|| (completion.same.task)()).add(words);
+    for item in &taken_back {
+        if let Some(due) = item.due_at {
+            entries.entry(due).or_insert_with(|| (completion.same.task)()).add(&item.description);
         }
     }
     for (id, item) in sorted.fresh {
@@ -97,7 +102,7 @@ fn written(
         }
         written.created.push(id);
     }
-    written.taken_back = taken_back.into_iter().map(|(id, ..)| id).collect();
+    written.taken_back = taken_back.into_iter().map(|item| item.action_item_id).collect();
     written
 }
 
@@ -117,9 +122,9 @@ struct Known {
 
 impl Known {
     /// Those that are `stored`, compared as `completion` says.
-    fn of(completion: &Completion, stored: Vec<(String, String)>) -> Self {
+    fn of(completion: &Completion, stored: Vec<KnownItem>) -> Self {
         let mut known = Self { ids: Vec::new(), descriptions: (completion.same.task)() };
-        stored.into_iter().for_each(|(id, description)| known.add(id, &description));
+        stored.into_iter().for_each(|item| known.add(item.action_item_id, &item.description));
         known
     }
 
@@ -152,27 +157,32 @@ fn sort_out<'a>(completion: &'a Completion, known: &mut Known, deleted: &dyn Kno
     sorted
 }
 
-/// By person, (id, description) of the last two days' items and of what is left of the conversations themselves.
+#[derive(sqlx::FromRow)]
+struct KnownItem {
+    user_id: String,
+    action_item_id: String,
+    description: String,
+}
+
+/// By person, the last two days' items and what is left of the conversations themselves.
 async fn recent(
     connection: &mut PgConnection,
     kept: &[&Completion],
     now: Timestamp,
-) -> Result<HashMap<String, Vec<(String, String)>>, Error> {
+) -> Result<HashMap<String, Vec<KnownItem>>, Error> {
     let people = super::people_with(kept, |results| !results.items.is_empty());
     if people.is_empty() {
         return Ok(HashMap::new());
     }
-    let rows: Vec<(String, String, String)> =
-        sqlx::query_as(include_str!("../../sql/completion/known_items.sql"))
-            .bind(&people)
-            .bind(now)
-            .bind(kept.iter().map(|completion| completion.claimed.user_id.as_str()).collect::<Vec<_>>())
-            .bind(
-                kept.iter().map(|completion| completion.claimed.conversation_id.as_str()).collect::<Vec<_>>(),
-            )
-            .fetch_all(connection)
-            .await?;
-    Ok(grouped(rows.into_iter().map(|(user, id, description)| (user, (id, description)))))
+    let claims = || kept.iter().map(|completion| &completion.claimed);
+    let rows: Vec<KnownItem> = sqlx::query_as(include_str!("../../sql/completion/known_items.sql"))
+        .bind(&people)
+        .bind(now)
+        .bind(claims().map(|claimed| claimed.user_id.as_str()).collect::<Vec<_>>())
+        .bind(claims().map(|claimed| claimed.conversation_id.as_str()).collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await?;
+    Ok(grouped(rows.into_iter().map(|item| (item.user_id.clone(), item))))
 }
 
 async fn insert(
@@ -230,13 +240,21 @@ async fn hand_over_due_dates(
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
-    let rows: Vec<(String, String, Timestamp)> =
-        sqlx::query_as(include_str!("../../sql/completion/date_items.sql"))
-            .bind(now)
-            .bind(&users)
-            .bind(&ids)
-            .bind(&dues)
-            .fetch_all(connection)
-            .await?;
-    Ok(grouped(rows.into_iter().map(|(user, item, due_at)| (user, Due { item, due_at }))))
+    let rows: Vec<Dated> = sqlx::query_as(include_str!("../../sql/completion/date_items.sql"))
+        .bind(now)
+        .bind(&users)
+        .bind(&ids)
+        .bind(&dues)
+        .fetch_all(connection)
+        .await?;
+    Ok(grouped(
+        rows.into_iter().map(|row| (row.user_id, Due { item: row.action_item_id, due_at: row.due_at })),
+    ))
+}
+
+#[derive(sqlx::FromRow)]
+struct Dated {
+    user_id: String,
+    action_item_id: String,
+    due_at: Timestamp,
 }

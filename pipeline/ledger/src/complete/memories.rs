@@ -89,11 +89,17 @@ async fn known(
     if people.is_empty() {
         return Ok(HashMap::new());
     }
-    let rows: Vec<(String, String)> = sqlx::query_as(include_str!("../../sql/completion/known_memories.sql"))
+    let rows: Vec<Known> = sqlx::query_as(include_str!("../../sql/completion/known_memories.sql"))
         .bind(&people)
         .fetch_all(connection)
         .await?;
-    Ok(grouped(rows))
+    Ok(grouped(rows.into_iter().map(|row| (row.user_id, row.content))))
+}
+
+#[derive(sqlx::FromRow)]
+struct Known {
+    user_id: String,
+    content: String,
 }
 
 async fn insert(

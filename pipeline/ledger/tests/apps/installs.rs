@@ -85,6 +85,25 @@ async fn webhook_url_added_later_does_not_apply_to_earlier_installs() {
 }
 
 #[tokio::test]
+async fn webhook_that_moves_with_its_app_leaves_the_failures_of_the_old_address_behind() {
+    let world = World::new().await;
+    world.app().await;
+    world
+        .run(
+            "update webhook_endpoints set failing_since = now() - interval '4 days', consecutive_failures = 9, \
+                 open_until = now() + interval '1 minute'",
+        )
+        .await;
+    let app = world.ledger.store().app(&world.ann, APP).await.unwrap().unwrap();
+    let moved = store::AppFields { webhook_url: Some("https://moved.example/".to_owned()), ..fields() };
+    world.ledger.store().store_app(&world.ann, APP, app.version, &moved, Some(&manifest())).await.unwrap();
+    assert_eq!(world.ledger.store().follow_apps(Some(APP)).await.unwrap(), 1);
+    let healthy = "select count(*) from webhook_endpoints where url = 'https://moved.example/' \
+         and failing_since is null and consecutive_failures = 0 and open_until is null";
+    assert_eq!(world.count(healthy).await, 1);
+}
+
+#[tokio::test]
 async fn webhooks_of_a_deleted_app_are_removed_in_parts_while_that_takes_long() {
     let world = World::new().await;
     world

@@ -91,6 +91,18 @@ async fn due_pages_read_no_jobs_that_are_not_due() {
 }
 
 #[tokio::test]
+async fn model_servers_reads_no_jobs_that_are_due() {
+    let world = seeded(&[USERS, LIVE]).await;
+    let more = tables_read_beyond(&world, 100, async |ledger| {
+        for _ in 0..8 {
+            assert_eq!(Operations::new(ledger).model_servers().await.unwrap().waiting, 0);
+        }
+    })
+    .await;
+    assert_eq!(more, Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn due_page_reads_no_leased_and_no_queued_jobs() {
     const OVERDUE: &str = "update finalization_jobs set reconcile_after_at = now() - interval '1 day' \
         where status <> 'blocked_byok'";
@@ -270,6 +282,17 @@ const DELIVERIES: &str = "insert into webhook_endpoints (user_id, endpoint_id, u
     insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, occurred_at) \
     select case when n = 20000 then 'u7' else 'u5' end, 'w', 'd' || n, 'conversation.completed', 'pending', \
         now() - interval '1 day' + n * interval '1 second', now() from generate_series(0, 20000) n";
+
+#[tokio::test]
+async fn backlog_reads_no_more_deliveries_than_it_counts() {
+    let world = seeded(&[USERS, DELIVERIES]).await;
+    let more = tables_read_beyond(&world, 11_000, async |ledger| {
+        let counted = Operations::new(ledger).backlog().await.unwrap().deliveries;
+        assert!(counted.contains(&("due", 10_000)) && counted.contains(&("paused", 0)), "{counted:?}");
+    })
+    .await;
+    assert_eq!(more, Vec::<String>::new());
+}
 
 #[tokio::test]
 async fn delivery_behind_another_users_backlog_is_claimed_without_reading_it() {

@@ -19,7 +19,7 @@ async fn one_of_each(world: &World) -> [JobId; 4] {
     [queued, leased.job.id, parked.job.id, done.job.id]
 }
 
-fn ids(page: db::KeysetPage<Vec<(UserId, JobId)>>) -> Vec<JobId> {
+fn ids(page: db::KeysetPage<(UserId, JobId)>) -> Vec<JobId> {
     page.found.into_iter().map(|(_, job)| job).collect()
 }
 

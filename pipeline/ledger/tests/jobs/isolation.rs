@@ -302,7 +302,7 @@ async fn run_input_has_no_other_conversation_or_user() {
     let input = three.world.ledger.run_input(&runs[0]).await.unwrap().unwrap();
     assert_eq!(input.time_zone, "Europe/Berlin");
     assert_eq!(input.content, Content::Text("ann c".to_owned()));
-    let items: Vec<_> = input.recent_items.iter().map(|(_, description, _)| description.as_str()).collect();
+    let items: Vec<_> = input.recent_items.iter().map(|item| item.description.as_str()).collect();
     assert_eq!(items, ["Do First of ann d"]);
     assert_eq!(input.memories, ["Knows First of ann d"]);
     assert_eq!(input.folders.len(), 3);

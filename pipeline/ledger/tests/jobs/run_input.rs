@@ -76,7 +76,7 @@ async fn run_input_includes_the_newest_500_items_and_1000_memories() {
     world.run(MANY_RESULTS).await;
     let input = world.ledger.run_input(&run).await.unwrap().unwrap();
     let newest = |most| (1..=most).map(|n| format!("thing {n}")).collect::<Vec<_>>();
-    let items: Vec<_> = input.recent_items.into_iter().map(|(_, description, _)| description).collect();
+    let items: Vec<_> = input.recent_items.into_iter().map(|item| item.description).collect();
     assert_eq!(items, newest(500));
     assert_eq!(input.memories, newest(1_000));
 }
@@ -92,8 +92,7 @@ async fn run_input_includes_items_and_memories_of_its_own_user() {
         .await;
     for (run, own) in runs.iter().zip([["ann c", "ann d"].as_slice(), &["ann c", "ann d"], &["bob c"]]) {
         let input = three.world.ledger.run_input(run).await.unwrap().unwrap();
-        let mut items: Vec<_> =
-            input.recent_items.into_iter().map(|(_, description, _)| description).collect();
+        let mut items: Vec<_> = input.recent_items.into_iter().map(|item| item.description).collect();
         let mut memories = input.memories;
         items.sort();
         memories.sort();

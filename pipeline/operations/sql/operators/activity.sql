@@ -17,8 +17,8 @@ with steps as (
     ) counted
     group by step
 )
-select s.step, coalesce(sum(m.completed), 0)::bigint, coalesce(sum(m.failed), 0)::bigint,
-    coalesce((select l.lengths from lengths l where l.step = s.step), '{}')
+select s.step as minute, coalesce(sum(m.completed), 0)::bigint as completed, coalesce(sum(m.failed), 0)::bigint as failed,
+    coalesce((select l.lengths from lengths l where l.step = s.step), '{}') as lengths
 from steps s
 left join minutes m on m.step = s.step
 group by s.step

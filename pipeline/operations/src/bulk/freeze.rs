@@ -16,8 +16,25 @@ const LONG_LIST: &str = "60s";
 
 const RECENT_CALLS: &str = "with recent as (select user_id, job_id from finalization_jobs where status = 'completed' \
          order by finished_at desc limit 1000) \
-     select (select count(*) from recent), \
-         (select coalesce(sum(u.calls), 0)::bigint from recent r join engine_usage u using (user_id, job_id))";
+     select (select count(*) from recent) as jobs, \
+         (select coalesce(sum(u.calls), 0)::bigint from recent r join engine_usage u using (user_id, job_id)) as calls";
+
+#[derive(sqlx::FromRow)]
+struct Recent {
+    jobs: i64,
+    calls: i64,
+}
+
+/// What was found that died of one code.
+#[derive(sqlx::FromRow)]
+struct FoundOfCode {
+    dead_code: String,
+    jobs: i64,
+    parked: i64,
+    recorded_stages: i64,
+    /// Of all codes together.
+    users: i64,
+}
 
 /// What a replay of everything that a filter finds would do, now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,26 +82,28 @@ impl Operations {
         let mut query = QueryBuilder::new("with found as materialized (");
         push_found(&mut query, filter);
         query.push(
-            ") select dead_code, count(*), \
+            ") select dead_code, count(*) as jobs, \
                  count(*) filter (where f.requires_keys or exists (select from users u \
-                     where u.user_id = f.user_id and u.requires_byok)), \
+                     where u.user_id = f.user_id and u.requires_byok)) as parked, \
                  sum((select count(*) from stage_checkpoints k where k.user_id = f.user_id \
-                     and k.job_id = f.job_id and k.stage <> 'read_context'))::bigint, \
-                 (select count(distinct user_id) from found) \
+                     and k.job_id = f.job_id and k.stage <> 'read_context'))::bigint as recorded_stages, \
+                 (select count(distinct user_id) from found) as users \
              from found f group by dead_code order by 2 desc, 1",
         );
-        let rows: Vec<(String, i64, i64, i64, i64)> =
-            query.build_query_as().fetch_all(&mut *transaction).await?;
-        let mut preview = ReplayPreview::default();
-        for (code, jobs, parked, recorded, users) in rows {
-            preview.jobs += jobs;
-            preview.parked += parked;
-            preview.recorded_stages += recorded;
-            preview.users = users;
-            preview.codes.push((code, jobs));
+        let rows: Vec<FoundOfCode> = query.build_query_as().fetch_all(&mut *transaction).await?;
+        let recent: Recent = sqlx::query_as(RECENT_CALLS).fetch_one(&mut *transaction).await?;
+        let mut preview = ReplayPreview {
+            recent_jobs: recent.jobs,
+            recent_calls: recent.calls,
+            ..ReplayPreview::default()
+        };
+        for row in rows {
+            preview.jobs += row.jobs;
+            preview.parked += row.parked;
+            preview.recorded_stages += row.recorded_stages;
+            preview.users = row.users;
+            preview.codes.push((row.dead_code, row.jobs));
         }
-        (preview.recent_jobs, preview.recent_calls) =
-            sqlx::query_as(RECENT_CALLS).fetch_one(&mut *transaction).await?;
         Ok(preview)
     }
 
@@ -135,8 +154,7 @@ async fn freeze(connection: &mut PgConnection, id: Uuid, filter: &JobFilter) -> 
          update replay_operations set items = (select count(*) from listed) where operation_id = ",
     );
     query.push_bind(id.to_string()).push(" returning items");
-    let (items,): (i32,) = query.build_query_as().fetch_one(connection).await?;
-    Ok(items)
+    query.build_query_scalar().fetch_one(connection).await
 }
 
 /// The unsettled dead letters that a filter finds, oldest first.

@@ -1,5 +1,5 @@
 -- Tries under way at these endpoints.
-select user_id, endpoint_id, count(*)
+select user_id, endpoint_id as receiver_id, count(*) as tries
 from webhook_deliveries
 where status = 'sending'
   and sending_until > $3

@@ -7,7 +7,10 @@ use records::Timestamp;
 use sqlx::PgConnection;
 
 use super::DeliveryPolicy;
-use crate::fair::{DueRow, Passed};
+use crate::{
+    fair::{DueRow, Passed},
+    receivers::UnderWay,
+};
 
 /// A locked endpoint, and what it lets through.
 #[derive(Debug)]
@@ -86,15 +89,14 @@ pub(super) async fn gates(
         .await?;
     let (users, endpoints): (Vec<&str>, Vec<&str>) =
         locked.iter().map(|state| (state.user_id.as_str(), state.endpoint_id.as_str())).unzip();
-    let counts: Vec<(String, String, i64)> =
-        sqlx::query_as(include_str!("../../sql/deliveries/under_way.sql"))
-            .bind(users)
-            .bind(endpoints)
-            .bind(now)
-            .fetch_all(connection)
-            .await?;
+    let counts: Vec<UnderWay> = sqlx::query_as(include_str!("../../sql/deliveries/under_way.sql"))
+        .bind(users)
+        .bind(endpoints)
+        .bind(now)
+        .fetch_all(connection)
+        .await?;
     let under_way: HashMap<_, _> =
-        counts.into_iter().map(|(user, endpoint, count)| ((user, endpoint), count)).collect();
+        counts.into_iter().map(|count| ((count.user_id, count.receiver_id), count.tries)).collect();
     let gate = |state: EndpointState| {
         let busy = under_way.get(&(state.user_id.clone(), state.endpoint_id.clone())).copied().unwrap_or(0);
         state.gate(busy, policy, now)

@@ -14,7 +14,7 @@ use super::{ClaimedPush, PushPolicy, Pushed};
 use crate::{
     Claims, Outbox, SenderLoad, SubscriptionKind,
     fair::{DueRow, PAGE_FACTOR, Passed, ROUNDS, deal},
-    receivers::Statements,
+    receivers::{Statements, UnderWay},
     tries::{GIVEN_UP_UNSENT, UNSENDABLE, sendable},
 };
 
@@ -99,9 +99,9 @@ impl Outbox {
             .rows_affected();
         let until = now + TimeDelta::from_std(policy.sending).unwrap_or(TimeDelta::zero());
         let (mut taken, mut passed) = (Vec::new(), Passed::of(load.as_ref()));
-        for (user, subscription, tries) in &under_way(&mut transaction, now).await? {
-            if *tries >= policy.per_subscription {
-                passed.add((user, subscription));
+        for busy in &under_way(&mut transaction, now).await? {
+            if busy.tries >= policy.per_subscription {
+                passed.add((&busy.user_id, &busy.receiver_id));
             }
         }
         for _ in 0..ROUNDS {
@@ -169,24 +169,21 @@ async fn lock(
 }
 
 /// Tries under way, by user and subscription. As many as all processes have slots: few.
-async fn under_way(
-    connection: &mut PgConnection,
-    now: Timestamp,
-) -> Result<Vec<(String, String, i64)>, sqlx::Error> {
+async fn under_way(connection: &mut PgConnection, now: Timestamp) -> Result<Vec<UnderWay>, sqlx::Error> {
     sqlx::query_as(include_str!("../../sql/pushes/under_way.sql")).bind(now).fetch_all(connection).await
 }
 
 /// How many tries may begin at the subscriptions of `due`.
 fn capacity<'a>(
     due: &'a [DueRow],
-    under_way: &'a [(String, String, i64)],
+    under_way: &'a [UnderWay],
     policy: &PushPolicy,
 ) -> HashMap<(&'a str, &'a str), i64> {
     let mut capacity: HashMap<_, _> =
         due.iter().map(|row| (row.receiver(), policy.per_subscription)).collect();
-    for (user, subscription, tries) in under_way {
-        if let Some(capacity) = capacity.get_mut(&(user.as_str(), subscription.as_str())) {
-            *capacity -= tries;
+    for busy in under_way {
+        if let Some(capacity) = capacity.get_mut(&(busy.user_id.as_str(), busy.receiver_id.as_str())) {
+            *capacity -= busy.tries;
         }
     }
     capacity

@@ -59,6 +59,11 @@ pub fn memory(content: &str) -> MemoryDraft {
     MemoryDraft { content: content.to_owned(), category: MemoryCategory::Other, evidence: None }
 }
 
+/// Ignores everything.
+pub struct Unobserved;
+
+impl Observer for Unobserved {}
+
 /// Finalizes `material` with `fake` and keeps checkpoints in `memory`.
 pub async fn finalize_with(
     fake: &Arc<Fake>,

@@ -1,4 +1,4 @@
-select conversation_id, live_epoch is not null
+select conversation_id, live_epoch is not null as is_live
 from conversations c
 where user_id = $1
   and status = 'in_progress'

@@ -1,4 +1,4 @@
-select process_after, user_id, conversation_id
+select process_after as at, user_id, conversation_id as id
 from conversations
 where status = 'in_progress'
   and process_after is not null

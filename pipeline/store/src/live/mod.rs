@@ -193,9 +193,9 @@ impl Store {
         grace: Duration,
         after: Option<&Cursor>,
         limit: i64,
-    ) -> Result<KeysetPage<Vec<(UserId, ConversationId)>>, Error> {
+    ) -> Result<KeysetPage<(UserId, ConversationId)>, Error> {
         let (at, user, id) = cursor::bound(after);
-        let rows: Vec<(Timestamp, String, String)> = sqlx::query_as(include_str!("../../sql/live/due.sql"))
+        let rows = sqlx::query_as(include_str!("../../sql/live/due.sql"))
             .bind(limit)
             .bind(at)
             .bind(user)
@@ -203,7 +203,7 @@ impl Store {
             .bind(grace.as_secs_f64())
             .fetch_all(self.db.pool())
             .await?;
-        Ok(KeysetPage::of(rows, limit, |user, id| (UserId::new(user), ConversationId::new(id))))
+        Ok(KeysetPage::of(rows, limit, ConversationId::new))
     }
 
     /// The user's jobs that are parked until the user brings keys, oldest first, at most `limit`.

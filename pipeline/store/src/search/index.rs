@@ -29,13 +29,23 @@ struct DueRow {
     user_name: Option<String>,
 }
 
+/// What was said, in which of the conversations.
+#[derive(sqlx::FromRow)]
+struct SegmentRow {
+    place: i64,
+    content: String,
+    is_user: bool,
+    person: Option<String>,
+}
+
 impl Store {
-    /// Indexes at most `limit` conversations in one transaction, and returns how many it did: fewer than `limit` do not
-    /// mean that none is left. Cut off, it has done nothing; said twice, nothing more.
-    pub async fn index_conversations(&self, limit: i64) -> Result<usize, Error> {
+    /// Indexes at most `limit` conversations in one transaction, behind the first `passed_over` of those that are due, and returns
+    /// how many it did: fewer than `limit` do not mean that none is left. Cut off, it has done nothing; said twice, nothing more.
+    pub async fn index_conversations(&self, limit: i64, passed_over: i64) -> Result<usize, Error> {
         let mut transaction = self.db.begin_without_clock().await?;
         let mut due: Vec<DueRow> = sqlx::query_as(include_str!("../../sql/search/due.sql"))
             .bind(limit)
+            .bind(passed_over)
             .fetch_all(&mut *transaction)
             .await?;
         if due.is_empty() {
@@ -70,14 +80,12 @@ async fn lines_of(connection: &mut PgConnection, due: &[DueRow]) -> Result<Vec<V
     let places: Vec<i64> = (0..).take(due.len()).collect();
     let users: Vec<&str> = due.iter().map(|row| row.user_id.as_str()).collect();
     let conversations: Vec<&str> = due.iter().map(|row| row.conversation_id.as_str()).collect();
-    let mut rows = sqlx::query_as::<_, (i64, String, bool, Option<String>)>(include_str!(
-        "../../sql/search/segments.sql"
-    ))
-    .bind(&users)
-    .bind(&conversations)
-    .bind(&places)
-    .fetch(connection);
-    while let Some((place, content, is_user, person)) = rows.try_next().await? {
+    let mut rows = sqlx::query_as::<_, SegmentRow>(include_str!("../../sql/search/segments.sql"))
+        .bind(&users)
+        .bind(&conversations)
+        .bind(&places)
+        .fetch(connection);
+    while let Some(SegmentRow { place, content, is_user, person }) = rows.try_next().await? {
         let place = usize::try_from(place).unwrap_or_default();
         if place >= lines.len() && !lines.is_empty() && bytes > MOST_BYTES {
             // The last one is whole; the next look goes on with those behind it.

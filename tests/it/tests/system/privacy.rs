@@ -156,7 +156,7 @@ async fn logs_of_the_embedded_engine_contain_no_user_content() {
     let id = client.admit(&["Let's plan the garden.", "What is missing?", &promise, "Good.", &love]).await;
 
     client.finished(&id).await;
-    worker.line("told", |_| true).await;
+    worker.line("tried a delivery", |_| true).await;
     worker.line("stage started", |line| line["level"] == "DEBUG").await;
     let items = client.items(&id).await;
     assert!(items.iter().any(|item| item.contains(SAID)), "the canary went through the system: {items:?}");

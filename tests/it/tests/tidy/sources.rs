@@ -131,7 +131,10 @@ fn ledger_calls_of_workers_and_reconciler_have_deadlines() {
     assert!(bounded > 20, "the verbs were found");
     let rooms: Vec<_> = WITH_SQL.into_iter().flat_map(product).collect();
     let retries = product("worker").find(|source| source.path.ends_with("retry.rs"));
-    assert!(retries.is_some_and(|source| source.text.contains(".in_time(verb())")), "repeats keep no time");
+    assert!(
+        retries.is_some_and(|source| source.text.contains(".in_time(operation())")),
+        "repeats keep no time"
+    );
     for (verb, place) in KEEP_TIME {
         assert!(rooms.iter().any(|source| source.text.contains(place)), "{verb} keeps no time");
     }

@@ -15,7 +15,7 @@ pub(crate) async fn execute(ledger: &Ledger, claimed: &StoredJob, command: &Comm
                 NamedClaim::Leased(_) => "leased".to_owned(),
                 NamedClaim::NotYet(_) => "paused".to_owned(),
                 NamedClaim::GivenUp => "over, dead true".to_owned(),
-                NamedClaim::Over(_) => "over, dead false".to_owned(),
+                NamedClaim::Completed | NamedClaim::Over(_) => "over, dead false".to_owned(),
             }
         }
         Command::Claim { generation, worker, .. } => {
