@@ -46,7 +46,7 @@ async fn taken_over(world: &World) -> Vec<(String, f64)> {
     sqlx::query_as(
         "select b.name, extract(epoch from n.at - b.began)::float8 from chaos.broken b \
          join lateral (select distinct on (h.job_id) h.* from chaos.history h where h.at <= b.began \
-             order by h.job_id, h.version desc) h on h.status = 'leased' and h.worker like '%:' || b.pid || '/%' \
+             order by h.job_id, h.version desc) h on h.status = 'leased' and h.worker like '%:' || b.pid || '-%' \
                  and not h.requires_keys \
          join lateral (select c.* from chaos.history c where c.job_id = h.job_id and c.version > h.version \
              and c.crashes > h.crashes order by c.version limit 1) crashed on true \
