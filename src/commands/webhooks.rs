@@ -270,7 +270,7 @@ async fn enable(
     let enabled = enabled.ok_or_else(|| none(endpoint))?;
     let words = match enabled {
         Enabled::Enabled => "enabled; what waited for it is due now",
-        Enabled::Already => "was enabled",
+        Enabled::Already => "was enabled already; nothing changed",
         Enabled::ByOwner => {
             let words = format!("{id}: its owner switched it off; only they switch it on");
             return Err(Exit::Refused(words).into());

@@ -54,7 +54,7 @@ pub(crate) struct LiveConfig {
     /// Concurrent requests to that server.
     #[arg(long, env = "LISTEN_SPEECH_CONCURRENCY", default_value_t = 16, value_name = "N")]
     pub(crate) speech_concurrency: usize,
-    /// What a minute of recognized audio costs, in a currency of yours: `listen jobs show` multiplies with it [per minute].
+    /// What a minute of recognized audio costs: `listen jobs show` then shows what was paid [per minute].
     #[arg(long, env = "LISTEN_SPEECH_PRICE", value_name = "AMOUNT")]
     pub(crate) speech_price: Option<f64>,
     /// Deepgram key.
