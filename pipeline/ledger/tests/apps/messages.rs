@@ -66,7 +66,9 @@ async fn message_limit_is_a_sliding_hour_without_refused_messages() {
 
     // All of them in an hour that is still to come: the database's clock was set back.
     world
-        .run("update app_installs set sends = array(select sent + interval '2 hours' from unnest(sends) sent)")
+        .run(
+            "update app_installs set sends = array(select sent + interval '2 hours' from unnest(sends) sent)",
+        )
         .await;
     assert!(matches!(send(&world.ledger, &world.bob, 14).await, Notified::Sent { .. }));
     assert_eq!(world.count("select cardinality(sends)::bigint from app_installs").await, 1);
