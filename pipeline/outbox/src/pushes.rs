@@ -185,7 +185,10 @@ impl Outbox {
                         .await?;
                 let long = TimeDelta::from_std(policy.remove_after).unwrap_or(TimeDelta::MAX);
                 let is_given_up = ending.next_at.is_none();
-                is_given_up && since.is_some_and(|since| now.signed_duration_since(since) >= long)
+                // A push service that does not answer says nothing of a browser's subscription: the network may be ours.
+                let is_said =
+                    ending.last_status.is_some() || matches!(claimed.kind, SubscriptionKind::Webhook);
+                is_given_up && is_said && since.is_some_and(|since| now.signed_duration_since(since) >= long)
             }
             Health::Gone => true,
             Health::Unknown => false,
