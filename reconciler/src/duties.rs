@@ -111,7 +111,7 @@ impl Reconciler {
             let (pruned, ended) = self.operations.prune(self.settings.retention, self.settings.page).await;
             let gone = [pruned.jobs, pruned.deliveries, pruned.actions, pruned.requests];
             self.metrics.count(Action::Pruned, gone.iter().sum());
-            let mut of_each = gone.iter().chain([&pruned.webhooks]);
+            let mut of_each = gone.iter().chain([&pruned.webhooks, &pruned.short_lived]);
             let is_full = of_each.any(|gone| *gone >= self.settings.page.unsigned_abs());
             if !is_full || !self.has_time(began) {
                 return ended;

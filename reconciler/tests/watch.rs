@@ -272,6 +272,21 @@ async fn round_prunes_finished_jobs_after_their_retention() {
     assert_eq!(setup.actions("pruned"), "4", "two jobs, an action, a request");
 }
 
+/// Where people are is forgotten after half an hour, however many they are.
+#[tokio::test]
+async fn round_forgets_all_old_locations_and_not_only_a_page() {
+    let setup = Setup::new().await;
+    setup
+        .sql(
+            "insert into users (user_id) select 'u' || n from generate_series(1, 5) n; \
+             insert into user_locations (user_id, latitude, longitude, noted_at) \
+             select user_id, 1, 2, clock_timestamp() - interval '31 minutes' from users",
+        )
+        .await;
+    setup.reconciler(2).do_duties().await.unwrap();
+    assert_eq!(setup.count("select count(*) from user_locations").await, 0);
+}
+
 /// Ticks at every full second.
 #[derive(Clone)]
 struct EverySecond;

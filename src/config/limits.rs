@@ -170,7 +170,11 @@ impl Config {
     fn bad_cron(&self) -> Option<String> {
         let words = "LISTEN_RECONCILER_CRON cannot be read: it needs six fields, seconds first, for example \
                      `0 */5 * * * *`";
-        cron::Schedule::from_str(&self.reconciler_cron).err().map(|_| words.to_owned())
+        let never = "LISTEN_RECONCILER_CRON names no moment that is still to come";
+        match cron::Schedule::from_str(&self.reconciler_cron) {
+            Ok(schedule) => schedule.upcoming(chrono::Utc).next().is_none().then(|| never.to_owned()),
+            Err(_) => Some(words.to_owned()),
+        }
     }
 
     fn bad_origins(&self) -> Option<String> {

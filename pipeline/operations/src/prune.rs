@@ -21,6 +21,8 @@ pub struct Pruned {
     pub requests: u64,
     /// Webhooks of installed apps, moved or removed with their app.
     pub webhooks: u64,
+    /// Of the kinds that go at an age of their own, the most that went of one.
+    pub short_lived: u64,
 }
 
 impl Operations {
@@ -35,8 +37,10 @@ impl Operations {
                 0
             })
         };
+        let mut short_lived = 0;
         for statement in SHORT_LIVED {
-            gone(self.db.in_time(self.prune_short_lived(statement, batch)).await);
+            let pruned = gone(self.db.in_time(self.prune_short_lived(statement, batch)).await);
+            short_lived = pruned.max(short_lived);
         }
         gone(self.db.in_time(self.prune_rows(REPLAYS, age, 1)).await);
         let pruned = Pruned {
@@ -46,6 +50,7 @@ impl Operations {
             actions: gone(self.db.in_time(self.prune_rows(ACTIONS, age, batch)).await),
             requests: gone(self.db.in_time(self.db.prune_request_keys(batch)).await),
             webhooks: gone(self.db.in_time(self.ledger.store().follow_apps(None)).await),
+            short_lived,
         };
         (pruned, failed)
     }

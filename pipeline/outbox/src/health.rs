@@ -23,8 +23,8 @@ pub(crate) struct ReceiverHealth {
 /// How much a receiver may fail, without a success in between, until it is disabled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Patience {
-    /// For so long.
-    For(Duration),
+    /// For so long and so many times: two failures that lie days apart say nothing of the time between them.
+    For { long: Duration, times: i32 },
     /// So many times.
     Times(i32),
 }
@@ -43,7 +43,10 @@ impl ReceiverHealth {
             Health::Failing => {
                 let failed = self.failed(now);
                 let is_too_much = match patience {
-                    Patience::For(long) => self.failing_since.is_some_and(|since| since <= now - span(long)),
+                    Patience::For { long, times } => {
+                        failed.consecutive_failures >= times
+                            && self.failing_since.is_some_and(|since| since <= now - span(long))
+                    }
                     Patience::Times(most) => failed.consecutive_failures >= most,
                 };
                 Some(if self.enabled && is_too_much { failed.disabled("failing") } else { failed })
@@ -77,7 +80,7 @@ mod tests {
 
     use super::*;
 
-    const LONG: Patience = Patience::For(Duration::from_secs(100));
+    const LONG: Patience = Patience::For { long: Duration::from_secs(100), times: 3 };
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::UNIX_EPOCH + TimeDelta::seconds(seconds)
@@ -103,8 +106,10 @@ mod tests {
 
     #[test]
     fn health_disables_after_a_long_time_of_failures() {
-        let failing = ReceiverHealth { failing_since: Some(at(0)), ..healthy() };
+        let failing = ReceiverHealth { failing_since: Some(at(0)), consecutive_failures: 2, ..healthy() };
         assert!(failing.after(Health::Failing, LONG, at(99)).unwrap().enabled);
+        let seldom = ReceiverHealth { consecutive_failures: 1, ..failing.clone() };
+        assert!(seldom.after(Health::Failing, LONG, at(100)).unwrap().enabled, "the second in a long time");
         let disabled = failing.after(Health::Failing, LONG, at(100)).unwrap();
         assert_eq!((disabled.enabled, disabled.disabled_reason.as_deref()), (false, Some("failing")));
         let by_owner = ReceiverHealth { enabled: false, disabled_reason: Some("by_owner".into()), ..failing };

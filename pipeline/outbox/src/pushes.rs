@@ -24,7 +24,8 @@ pub struct PushPolicy {
     pub sending: Duration,
     /// Tries under way at once per subscription, across processes: one that hangs slows no other.
     pub per_subscription: i64,
-    /// Nothing but failures for this long removes the subscription.
+    /// A push that is given up removes the subscription when nothing else came of its pushes for this long: the failure of one
+    /// try after days without a push says nothing of those days.
     pub remove_after: Duration,
 }
 
@@ -183,7 +184,11 @@ impl Outbox {
                         .fetch_optional(&mut *transaction)
                         .await?;
                 let long = TimeDelta::from_std(policy.remove_after).unwrap_or(TimeDelta::MAX);
-                since.is_some_and(|since| now.signed_duration_since(since) >= long)
+                let is_given_up = ending.next_at.is_none();
+                // A push service that does not answer says nothing of a browser's subscription: the network may be ours.
+                let is_said =
+                    ending.last_status.is_some() || matches!(claimed.kind, SubscriptionKind::Webhook);
+                is_given_up && is_said && since.is_some_and(|since| now.signed_duration_since(since) >= long)
             }
             Health::Gone => true,
             Health::Unknown => false,

@@ -149,6 +149,16 @@ fn schedule_of_five_fields_is_refused_with_what_is_missing() {
     assert!(said[0].contains("six fields, seconds first, for example `0 */5 * * * *`"), "{said:?}");
 }
 
+/// The reconciler made its round at start and then, without a word, none.
+#[test]
+fn schedule_that_never_comes_is_refused() {
+    for never in ["0 0 0 30 2 *", "0 0 0 31 4,6,9,11 *", "0 0 0 1 1 * 2020"] {
+        let said = wrong("reconciler-cron", never);
+        assert_eq!(said, ["LISTEN_RECONCILER_CRON names no moment that is still to come"], "{never}");
+    }
+    assert_eq!(wrong("reconciler-cron", "0 0 0 29 2 *"), Vec::<String>::new());
+}
+
 #[test]
 fn cors_origin_must_have_the_browsers_form() {
     for good in ["https://app.example", "http://localhost:3000"] {

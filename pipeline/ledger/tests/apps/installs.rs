@@ -205,6 +205,12 @@ async fn old_location_is_pruned() {
     let (_, pruned) = Operations::new(&world.ledger).prune(Duration::from_secs(86_400), 100).await;
     pruned.unwrap();
     assert_eq!(world.count("select count(*) from user_locations").await, 1);
+
+    // The clock was set back: a newer place would not take this one's.
+    world.run("update user_locations set noted_at = noted_at + interval '1 hour'").await;
+    let (_, pruned) = Operations::new(&world.ledger).prune(Duration::from_secs(86_400), 100).await;
+    pruned.unwrap();
+    assert_eq!(world.count("select count(*) from user_locations").await, 0);
 }
 
 #[tokio::test]

@@ -63,6 +63,15 @@ async fn message_limit_is_a_sliding_hour_without_refused_messages() {
         assert!((50.0..=60.0).contains(&hour.frees_in), "until the oldest leaves: {hour:?}");
     }
     assert_eq!(world.count("select cardinality(sends)::bigint from app_installs").await, 10);
+
+    // All of them in an hour that is still to come: the database's clock was set back.
+    world
+        .run(
+            "update app_installs set sends = array(select sent + interval '2 hours' from unnest(sends) sent)",
+        )
+        .await;
+    assert!(matches!(send(&world.ledger, &world.bob, 14).await, Notified::Sent { .. }));
+    assert_eq!(world.count("select cardinality(sends)::bigint from app_installs").await, 1);
 }
 
 #[tokio::test]
@@ -184,4 +193,9 @@ async fn concurrent_app_requests_are_limited_to_ten() {
     world.run("update apps set requests_full_at = requests_full_at - interval '6 seconds'").await;
     let request = || world.ledger.store().admit_app_request(&key, NonZeroU32::new(10).unwrap());
     assert_eq!(request().await.unwrap(), None, "one more every six seconds");
+
+    // An hour ahead, and back: the bucket is as full as it can be empty.
+    world.run("update apps set requests_full_at = requests_full_at + interval '1 hour'").await;
+    assert_eq!(request().await.unwrap(), None, "the app does not wait for the clock to come there again");
+    assert!(request().await.unwrap().is_some_and(|seconds| seconds <= 6.0));
 }

@@ -92,7 +92,10 @@ async fn waking_stops_when_the_endpoint_is_disabled_for_failing() {
     let claimed = world.ledger.outbox().claim_deliveries(1, &policy, None).await.unwrap().claimed;
     assert_eq!((claimed.len(), parked(&world).await), (1, 500));
     world
-        .run("update webhook_endpoints set failing_since = now() - interval '1 year' where user_id = 'bob'")
+        .run(
+            "update webhook_endpoints set failing_since = now() - interval '1 year', consecutive_failures = 9 \
+             where user_id = 'bob'",
+        )
         .await;
     let hour = Some(Duration::from_secs(3_600));
     let failed =

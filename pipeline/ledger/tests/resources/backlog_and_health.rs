@@ -62,6 +62,29 @@ async fn backlog_counts_leases_parked_jobs_and_unsettled_dead_letters() {
     assert_eq!(dead, [&("model_timeout", 1)], "the settled one does not count");
 }
 
+/// An alert on an age that is hours below zero would come hours late.
+#[tokio::test]
+async fn age_of_what_was_there_before_the_clock_was_set_back_is_zero() {
+    let world = World::new().await;
+    world
+        .run(
+            "insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, \
+                 requires_keys, force_process, admitted_at, created_at, updated_at, lease_worker, lease_claimed_at, \
+                 lease_expires_at, lease_ready_at, first_blocked_at, reconcile_after_at) \
+             select 'ann', status, status, 1, 'finalize', 'finalization', status, status = 'blocked_byok', false, later, \
+                 later, later, case when is_leased then 'one' end, case when is_leased then later end, \
+                 case when is_leased then later end, case when is_leased then later end, \
+                 case when not is_leased then later end, later \
+             from (select status, status = 'leased' as is_leased, now() + interval '1 hour' as later \
+                   from unnest(array['leased', 'blocked_byok']) status) t",
+        )
+        .await;
+    let (backlog, gauges) =
+        (world.operations().backlog().await.unwrap(), world.operations().gauges().await.unwrap());
+    assert_eq!((backlog.oldest_lease_age, backlog.oldest_parked_age), (0.0, 0.0));
+    assert_eq!((gauges.oldest_nonterminal_age, gauges.oldest_unfinished_age), (0.0, 0.0));
+}
+
 #[tokio::test]
 async fn backlog_of_a_queue_counts_ready_and_running_jobs_and_is_0_if_paused() {
     let world = World::new().await;

@@ -140,7 +140,7 @@ async fn claim_leaves_deliveries_changed_between_read_and_lock() {
     world.endpoint(&world.ann, "shut").await;
     world.pending(&world.ann, "shut", 1).await;
     world
-        .run("update webhook_endpoints set open_until = now() + interval '1 hour' where endpoint_id = 'shut'")
+        .run("update webhook_endpoints set open_until = now() + interval '1 minute' where endpoint_id = 'shut'")
         .await;
     let mut faster = block_updates(&world, "new.endpoint_id = 'shut'").await;
     let slower = tokio::spawn({

@@ -165,9 +165,14 @@ async fn endpoint_is_disabled_after_five_days_of_failures() {
     let world = World::new().await;
     world.endpoint(&world.ann, "dead").await;
     world.pending(&world.ann, "dead", 3).await;
-    world.run("update webhook_endpoints set failing_since = now() - interval '119 hours'").await;
     let policy = DeliveryPolicy::default();
     let claimed = world.ledger.outbox().claim_deliveries(2, &policy, None).await.unwrap().claimed;
+    world
+        .run(
+            "update webhook_endpoints set failing_since = now() - interval '119 hours', \
+             consecutive_failures = 9",
+        )
+        .await;
     assert!(world.ledger.outbox().finish_delivery(&claimed[0], RETRY, &policy).await.unwrap());
     assert!(world.ledger.outbox().endpoint(&world.ann, "dead").await.unwrap().unwrap().enabled, "not yet");
     world.run("update webhook_endpoints set failing_since = now() - interval '121 hours'").await;
@@ -180,4 +185,22 @@ async fn endpoint_is_disabled_after_five_days_of_failures() {
         "pending deliveries are parked"
     );
     assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'pending'").await, 3);
+}
+
+/// One event was refused a month ago, and nothing happened since: a receiver that is away for a second today is no dead one.
+#[tokio::test]
+async fn two_failures_that_lie_a_month_apart_disable_no_endpoint() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "quiet").await;
+    world.pending(&world.ann, "quiet", 2).await;
+    let policy = DeliveryPolicy::default();
+    let claimed = world.ledger.outbox().claim_deliveries(2, &policy, None).await.unwrap().claimed;
+    let refused = DeliveryOutcome::Final { status: Some(400), error: "status" };
+    assert!(world.ledger.outbox().finish_delivery(&claimed[0], refused, &policy).await.unwrap());
+    world.run("update webhook_endpoints set failing_since = failing_since - interval '30 days'").await;
+    assert!(world.ledger.outbox().finish_delivery(&claimed[1], RETRY, &policy).await.unwrap());
+    let quiet = world.ledger.outbox().endpoint(&world.ann, "quiet").await.unwrap().unwrap();
+    assert!(quiet.enabled, "the second failure of a month");
+    let parked = "select count(*) from webhook_deliveries where next_at = 'infinity'";
+    assert_eq!(world.count(parked).await, 0);
 }

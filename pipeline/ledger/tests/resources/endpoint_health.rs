@@ -33,7 +33,7 @@ async fn updated_at_changes_only_when_a_failure_disables_the_endpoint() {
         let (world, claimed) = claimed_delivery().await;
         sqlx::query(
             "update webhook_endpoints set failing_since = now() - make_interval(days => $1), \
-                 updated_at = now() - interval '3 days'",
+                 consecutive_failures = 9, updated_at = now() - interval '3 days'",
         )
         .bind(days)
         .execute(&world.pool)

@@ -84,7 +84,10 @@ async fn prune_deletes_the_old_row_of_each_kind_only() {
     let world = with_one_old_of_each().await;
     assert_eq!(left(&world).await, rows(BEFORE));
     let pruned = world.prune(MONTH, 100).await;
-    assert_eq!(pruned, Pruned { deliveries: 2, actions: 1, requests: 1, ..Pruned::default() });
+    assert_eq!(
+        pruned,
+        Pruned { deliveries: 2, actions: 1, requests: 1, short_lived: 2, ..Pruned::default() }
+    );
     let after = BEFORE.map(|(name, all, old)| (name, all - old, 0));
     assert_eq!(left(&world).await, rows(after));
 }
@@ -105,7 +108,10 @@ async fn prune_batch_of_one_deletes_one_row_of_each_kind() {
         .await;
     assert_eq!(left(&world).await, rows(BEFORE.map(|(name, all, _)| (name, all, all))));
     let pruned = world.prune(MONTH, 1).await;
-    assert_eq!(pruned, Pruned { deliveries: 2, actions: 1, requests: 1, ..Pruned::default() });
+    assert_eq!(
+        pruned,
+        Pruned { deliveries: 2, actions: 1, requests: 1, short_lived: 1, ..Pruned::default() }
+    );
     assert_eq!(left(&world).await, rows(BEFORE.map(|(name, all, _)| (name, all - 1, all - 1))));
 }
 

@@ -1,10 +1,14 @@
 //! Push subscriptions: twenty per user, also under concurrent requests; and the pushes of a due reminder, none for
 //! completed items, and none twice.
 
-use outbox::{NewSubscription, SubscriptionKind, TooManySubscriptions};
+use outbox::{DeliveryOutcome, NewSubscription, PushPolicy, SubscriptionKind, TooManySubscriptions};
 use secrecy::SecretString;
 
-use crate::{push_isolation::with_pushes, world::World};
+use crate::{
+    push_isolation::with_pushes,
+    reminders::{conversation_with_item, in_an_hour},
+    world::World,
+};
 
 fn webhook(url: &str) -> NewSubscription {
     NewSubscription { kind: SubscriptionKind::Webhook, url: url.to_owned() }
@@ -57,6 +61,30 @@ async fn repeated_web_push_subscribe_replaces_keys_and_resets_failures() {
     assert_eq!(again, first, "one subscription, and nothing fails");
     let keys: Vec<(String, String)> = world.rows("select p256dh, auth from push_subscriptions").await;
     assert_eq!(keys, [("new".to_owned(), "newer".to_owned())]);
+}
+
+/// The service's own network is away for six days: no browser gets reminders again, if that removes its subscription.
+#[tokio::test]
+async fn browsers_subscription_stays_while_its_push_service_does_not_answer() {
+    for (status, stays) in [(None, 1), (Some(503), 0)] {
+        let world = World::new().await;
+        let kind = SubscriptionKind::WebPush { p256dh: "point".into(), auth: SecretString::from("shared") };
+        let new = NewSubscription { kind, url: "https://push.example.com/1".to_owned() };
+        world.ledger.outbox().subscribe(&world.ann, &new).await.unwrap().unwrap();
+        conversation_with_item(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+        world
+            .run(
+                "update push_subscriptions set failing_since = now() - interval '6 days'; \
+                 update push_deliveries set tries = 5",
+            )
+            .await;
+        let (outbox, policy) = (world.ledger.outbox(), PushPolicy::default());
+        let last = outbox.claim_pushes(1, &policy, None).await.unwrap().claimed.remove(0);
+        let failed =
+            DeliveryOutcome::Retry { status, error: "unreachable", retry_after: None, jitter_permille: 0 };
+        assert!(outbox.finish_push(&last, failed, &policy).await.unwrap());
+        assert_eq!(outbox.subscriptions(&world.ann).await.unwrap().len(), stays, "{status:?}");
+    }
 }
 
 const DUE: &str = "select count(*) from push_deliveries where notice = 'due'";

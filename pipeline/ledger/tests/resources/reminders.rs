@@ -253,6 +253,7 @@ async fn finish_push_is_idempotent() {
     }
     for outcome in [AGAIN, refused] {
         let world = with_item_due_in_an_hour().await;
+        world.run("update push_deliveries set tries = 5").await;
         let push = claim(&world).await.remove(0);
         world.run("update push_subscriptions set failing_since = now() - interval '5 days'").await;
         assert!(finish(&world, &push, outcome).await);
@@ -290,6 +291,7 @@ async fn subscription_is_removed_when_gone_or_failing_for_days() {
     conversation_with_item(&world, "d", "Call Tim", in_an_hour(&world).await).await;
     finish(&world, &claim(&world).await[0], AGAIN).await;
     assert!(there().await[0].failing_since.is_some());
+    // No push for days, and then one try that fails.
     world
         .run(
             "update push_subscriptions set failing_since = now() - interval '5 days'; \
@@ -297,7 +299,10 @@ async fn subscription_is_removed_when_gone_or_failing_for_days() {
         )
         .await;
     finish(&world, &claim(&world).await[0], AGAIN).await;
-    assert!(there().await.is_empty());
+    assert_eq!(there().await.len(), 1, "the push is tried again");
+    world.run("update push_deliveries set next_at = now(), tries = 5 where status = 'pending'").await;
+    finish(&world, &claim(&world).await[0], AGAIN).await;
+    assert!(there().await.is_empty(), "its last try failed, too");
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
--- How old the oldest of what waits is, in seconds, and how many jobs wait without an owner. The condition of a partial index is said
--- in the words of the index: without them the planner does not use it.
+-- How old the oldest of what waits is, in seconds, and how many jobs wait without an owner. What is from before the clock was set back
+-- is no younger than zero. The condition of a partial index is said in the words of the index: without them the planner does not use it.
 select
-    coalesce(
+    greatest(
         extract(
             epoch from $1 - (
                 select admitted_at
@@ -14,7 +14,7 @@ select
         ),
         0
     )::float8 as nonterminal,
-    coalesce(
+    greatest(
         extract(
             epoch from $1 - (
                 select admitted_at
@@ -28,7 +28,7 @@ select
         ),
         0
     )::float8 as unfinished,
-    coalesce(
+    greatest(
         extract(
             epoch from $1 - (
                 select admitted_at
@@ -42,7 +42,7 @@ select
         ),
         0
     )::float8 as ready,
-    coalesce(
+    greatest(
         extract(
             epoch from $1 - (
                 select occurred_at

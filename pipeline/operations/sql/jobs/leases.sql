@@ -2,8 +2,8 @@
 select
     count(distinct lease_worker) as holders,
     count(*) filter (where lease_expires_at < $1) as overdue,
-    coalesce(extract(epoch from $1 - min(lease_claimed_at)), 0)::float8 as oldest_age,
-    coalesce(
+    greatest(extract(epoch from $1 - min(lease_claimed_at)), 0)::float8 as oldest_age,
+    greatest(
         extract(
             epoch from $1 - (
                 select admitted_at

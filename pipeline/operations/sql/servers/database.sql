@@ -1,6 +1,6 @@
 -- The database as monitoring sees it: its oldest transaction and snapshot, and what it has done since it began.
 select current_setting('max_connections')::bigint as sessions_allowed,
-       coalesce(extract(epoch from $1 - least(
+       greatest(extract(epoch from $1 - least(
            (select min(xact_start) from pg_stat_activity
             where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()),
            (select min(prepared) from pg_prepared_xacts

@@ -1,9 +1,11 @@
 -- Counts and writes one message, unless ten were sent within the last hour. The install is locked by the statement before, so
 -- that this one sees every message that was counted, and the clock goes on behind it. Returns how many count now, since when
--- the oldest of them does, and whether this one was written.
+-- the oldest of them does, and whether this one was written. One that is to come was sent before the database's clock was set back.
 with clock as materialized (select clock_timestamp() as now),
 counted as (
-    select array(select sent from unnest(i.sends) sent where sent > clock.now - interval '1 hour' order by sent) as sends,
+    select array(
+            select sent from unnest(i.sends) sent
+            where sent > clock.now - interval '1 hour' and sent <= clock.now order by sent) as sends,
         clock.now
     from app_installs i, clock where i.user_id = $1 and i.app_id = $2),
 written as (

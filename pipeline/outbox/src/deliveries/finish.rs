@@ -155,7 +155,8 @@ async fn write(
 impl EndpointHealth {
     /// The health after a try. A success closes the breaker, and a failure may open it. `None`: it stays as it is.
     fn after(&self, try_says: Health, policy: &DeliveryPolicy, now: Timestamp) -> Option<Self> {
-        let receiver = self.receiver.after(try_says, Patience::For(policy.disable_after), now)?;
+        let patience = Patience::For { long: policy.disable_after, times: policy.breaker_after };
+        let receiver = self.receiver.after(try_says, patience, now)?;
         let open_until = match try_says {
             Health::Alive => None,
             Health::Failing if receiver.consecutive_failures >= policy.breaker_after => {
@@ -207,7 +208,8 @@ mod tests {
 
     #[test]
     fn endpoint_keeps_its_first_disabled_at() {
-        let failing = ReceiverHealth { failing_since: Some(at(0)), ..healthy().receiver };
+        let failing =
+            ReceiverHealth { failing_since: Some(at(0)), consecutive_failures: 4, ..healthy().receiver };
         let failing = EndpointHealth { receiver: failing, ..healthy() };
         let (policy, days) = (DeliveryPolicy::default(), 5 * 86_400);
         assert_eq!(failing.after(Health::Failing, &policy, at(days - 1)).unwrap().updated_at, BEGUN);

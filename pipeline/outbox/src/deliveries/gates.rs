@@ -9,6 +9,7 @@ use sqlx::PgConnection;
 use super::DeliveryPolicy;
 use crate::{
     fair::{DueRow, Passed},
+    health::span,
     receivers::UnderWay,
 };
 
@@ -116,7 +117,9 @@ pub(super) fn capacity(gates: &[Gate]) -> HashMap<(&str, &str), i64> {
 impl EndpointState {
     /// What it lets through while `busy` tries are under way.
     fn gate(self, busy: i64, policy: &DeliveryPolicy, now: Timestamp) -> Gate {
-        let passage = match self.open_until.filter(|open| *open > now) {
+        // One that would stay open for longer than a breaker does was opened before the database's clock was set back.
+        let longest = now + span(policy.breaker_open) * 2;
+        let passage = match self.open_until.filter(|open| *open > now && *open <= longest) {
             _ if !self.enabled && self.disabled_reason.as_deref() == Some("gone") => Passage::Gone,
             _ if !self.enabled => Passage::Disabled,
             Some(open) => Passage::ClosedUntil(open),
@@ -136,6 +139,7 @@ mod tests {
     fn endpoint_slots_by_breaker_and_busy_deliveries() {
         let now = Timestamp::UNIX_EPOCH;
         let later = now + chrono::TimeDelta::seconds(1);
+        let in_an_hour = now + chrono::TimeDelta::hours(1);
         let policy = DeliveryPolicy::default();
         let failed = policy.breaker_after;
         for (disabled, failures, open_until, busy, passage) in [
@@ -145,6 +149,7 @@ mod tests {
             (None, 0, None, 9, Passage::Open(0)),
             (None, failed, Some(later), 0, Passage::ClosedUntil(later)),
             (None, failed, Some(now), 0, Passage::Open(1)),
+            (None, failed, Some(in_an_hour), 0, Passage::Open(1)),
             (None, failed, None, 1, Passage::Open(0)),
             (Some("by_owner"), 0, None, 0, Passage::Disabled),
             (Some("failing"), failed, Some(later), 0, Passage::Disabled),
