@@ -137,7 +137,7 @@ impl Store {
         let mut taken_out = 0;
         loop {
             match self.empty_or_delete(user, folder).await? {
-                Emptied::Some(conversations) => taken_out += conversations,
+                Emptied::Part(conversations) => taken_out += conversations,
                 Emptied::Ended(DeletedFolder::Deleted { taken_out: last }) => {
                     return Ok(DeletedFolder::Deleted { taken_out: taken_out + last });
                 }
@@ -171,7 +171,7 @@ impl Store {
         let taken_out = emptied.rows_affected();
         if taken_out >= TAKEN_OUT {
             transaction.commit().await?;
-            return Ok(Emptied::Some(taken_out));
+            return Ok(Emptied::Part(taken_out));
         }
         sqlx::query(include_str!("../sql/folders/delete.sql"))
             .bind(user.as_str())
@@ -190,7 +190,7 @@ const TAKEN_OUT: u64 = 1_000;
 /// What one step of the deletion of a folder came to.
 enum Emptied {
     /// So many conversations were taken out, and there may be more.
-    Some(u64),
+    Part(u64),
     Ended(DeletedFolder),
 }
 
