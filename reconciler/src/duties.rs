@@ -6,6 +6,9 @@ use tokio::time::Instant;
 
 use crate::{Reconciler, plan::Action, repair::Repairs};
 
+/// Rows of a batch that removes what is old, at most: such a one takes less than a second.
+const MOST_PRUNED: i64 = 1_600;
+
 impl Reconciler {
     /// Reconciles due jobs, asks for tasks, admits abandoned conversations, marks stuck ones, prunes what is
     /// old. Each duty is done even when one before it failed; none is begun once the process stops, since each may
@@ -104,18 +107,20 @@ impl Reconciler {
         Ok(())
     }
 
-    /// Removes what is older than the retention, batch by batch. What cannot be removed does not keep the rest from it.
+    /// Removes what is older than the retention, batch by batch. What cannot be removed does not keep the rest from it. Of a backlog each
+    /// batch is twice as large as the one before: whatever it finds, it looks through all installs and endpoints of apps.
     async fn prune(&self) -> Result<(), Error> {
-        let began = Instant::now();
+        let (began, mut batch) = (Instant::now(), self.settings.page);
         while !self.stop.is_cancelled() {
-            let (pruned, ended) = self.operations.prune(self.settings.retention, self.settings.page).await;
+            let (pruned, ended) = self.operations.prune(self.settings.retention, batch).await;
             let gone = [pruned.jobs, pruned.deliveries, pruned.actions, pruned.requests];
             self.metrics.count(Action::Pruned, gone.iter().sum());
             let mut of_each = gone.iter().chain([&pruned.webhooks, &pruned.short_lived]);
-            let is_full = of_each.any(|gone| *gone >= self.settings.page.unsigned_abs());
+            let is_full = of_each.any(|gone| *gone >= batch.unsigned_abs());
             if !is_full || !self.has_time(began) {
                 return ended;
             }
+            batch = batch.saturating_mul(2).min(MOST_PRUNED);
         }
         Ok(())
     }

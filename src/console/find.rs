@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::response::{IntoResponse, Redirect};
-use operations::{FoundId, IdKind, Operations};
+use operations::{FOUND_WITHIN, FoundId, IdKind, Operations};
 use serde::Deserialize;
 
 use super::{Console, Frame, Query, Shown, Visitor, query, render, shards::without, words::segment};
@@ -39,7 +39,7 @@ pub(super) async fn show(visitor: Visitor, console: Console, Query(typed): Query
     let text = typed.id.trim().trim_matches('…').to_owned();
     let typed = text.as_str();
     let find = |shard: Operations| async move {
-        shard.db().in_time(shard.find_ids(None, None, typed, PAGE as i64 + 1)).await
+        shard.db().within(FOUND_WITHIN, shard.find_ids(None, None, typed, PAGE as i64 + 1)).await
     };
     let answers = each(&console.all(), find).await?;
     let mut found: Vec<FoundId> = answers.of.into_iter().flat_map(|(_, found)| found).collect();

@@ -1,7 +1,7 @@
 //! `P/webhooks/{id}/…`: what was delivered, what failed, and redelivery.
 
 use axum::Json;
-use outbox::{DeliveryPage, Redelivery, TestRefusal};
+use outbox::{DeliveryPage, Redelivery, TestRefusal, deliveries::recover::RECOVERS_FOR};
 use records::UserId;
 use serde_json::{Value, json};
 
@@ -52,7 +52,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .named("recover_webhook", "Recover a webhook")
             .says(
                 "Delivers once more what was given up, each under its own id. What is still being tried goes on as it is, and \
-                 what happened while the endpoint was disabled was not written down for it: ask for that by its time.",
+                 what happened while the endpoint was disabled was not written down for it: ask for that by its time. Of tens of \
+                 thousands a request reaches a part: repeat it until it answers 0.",
             )
             .body(
                 "Recovery",
@@ -138,7 +139,7 @@ async fn recover(
         let loc = vec!["body".into(), "since".into()];
         return Err(Error::Invalid(vec![Problem::rule(loc, "since must not be in the future")]));
     }
-    let recovered = state.ledger.outbox().recover(&caller.user, &endpoint, since.at).await?;
+    let recovered = state.ledger.outbox().recover(&caller.user, &endpoint, since.at, RECOVERS_FOR).await?;
     Ok(Json(shapes::recovered(recovered.ok_or(Error::NotFound(KIND))?)))
 }
 

@@ -151,6 +151,29 @@ async fn search_uses_the_users_current_language() {
 }
 
 #[tokio::test]
+async fn search_uses_the_new_language_for_thousands_of_old_memories() {
+    let bench = Bench::new().await;
+    bench
+        .run(
+            "insert into memories (user_id, memory_id, content, category, created_at, updated_at) \
+             select 'ann', 'm' || n, case when n in (1, 2500) then 'Mag keine Tomaten' else 'Mag Tee' end, 'core', t, t \
+             from generate_series(1, 2500) n, lateral (select timestamptz '2026-11-20' - make_interval(hours => n) as t) x",
+        )
+        .await;
+    let indexed = async || {
+        while bench.ledger.store().index_things(1_000).await.unwrap() > 0 {}
+    };
+    indexed().await;
+    assert_eq!(ids(&bench, "q=Tomate").await.len(), 0);
+    let german = UserChange { language: Some("de".to_owned()), ..UserChange::default() };
+    bench.ledger.change_user(&UserId::new("ann"), &german).await.unwrap();
+    assert_eq!(ids(&bench, "q=Tomate").await, ["m1"], "of the newest at once");
+    indexed().await;
+    assert_eq!(ids(&bench, "q=Tomate").await, ["m1", "m2500"], "and of all others a little later");
+    assert_eq!(bench.ledger.store().index_things(10).await.unwrap(), 0, "nothing is left to be forgotten");
+}
+
+#[tokio::test]
 async fn search_finds_an_old_memory_among_thousands() {
     let bench = Bench::new().await;
     bench

@@ -13,6 +13,9 @@ const KNOWN_FOR: TimeDelta = TimeDelta::hours(24);
 /// its answer was stored or not.
 const RUNS_FOR: TimeDelta = TimeDelta::seconds(60);
 
+/// Rows that are deleted at once before what they belong to.
+const ROWS: i64 = 2_000;
+
 /// The name of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestKey {
@@ -104,6 +107,26 @@ impl Db {
         forget_answers(&mut transaction, user, &[id]).await?;
         transaction.commit().await?;
         Ok(deleted.rows_affected() > 0)
+    }
+
+    /// The same of something to which very many rows belong: whole batches of them go first, each in a transaction of its own, by `rows`,
+    /// which takes the user, the id and how many. The last ones go with what they belong to, whose row is locked before theirs.
+    pub async fn delete_with_rows(
+        &self,
+        rows: &'static str,
+        statement: &'static str,
+        user: &UserId,
+        id: &str,
+    ) -> Result<bool, Error> {
+        loop {
+            let (mut transaction, _) = self.begin().await?;
+            let batch = sqlx::query(rows).bind(user.as_str()).bind(id).bind(ROWS);
+            let deleted = batch.execute(&mut *transaction).await?.rows_affected();
+            transaction.commit().await?;
+            if deleted == 0 {
+                return self.delete_of_user(statement, user, id).await;
+            }
+        }
     }
 
     /// Forgets names that are a day old.

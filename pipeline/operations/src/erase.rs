@@ -11,12 +11,16 @@ use sqlx::{AssertSqlSafe, PgConnection};
 use crate::{
     Operations,
     prune::{JobRow, remove_jobs},
+    verify::patience,
 };
 
 /// Rows that one statement removes: it stays far below the statement timeout.
 const BATCH: i64 = 2_000;
 /// Conversations with a live job that are withdrawn and deleted before the next look.
 const LIVE: i64 = 50;
+
+/// How long the rows of one table may be counted.
+const LONG_COUNT: &str = "300s";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ErasureStep {
@@ -78,6 +82,8 @@ impl Operations {
         action: &OperatorAction,
     ) -> Result<Option<Vec<(&'static str, i64)>>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
+        // First: the user's row is not locked for as long.
+        let Some(counts) = count(&mut transaction, user).await? else { return Ok(None) };
         for statement in [
             include_str!("../sql/erase/mark_user.sql"),
             include_str!("../sql/erase/revoke_keys.sql"),
@@ -86,7 +92,6 @@ impl Operations {
         ] {
             change(&mut transaction, statement, user, now).await?;
         }
-        let Some(counts) = count(&mut transaction, user).await? else { return Ok(None) };
         let detail = match counts.as_slice() {
             [] => "nothing but the user".to_owned(),
             counts => {
@@ -175,11 +180,12 @@ async fn change(
     Ok(sqlx::query(statement).bind(user.as_str()).bind(now).execute(connection).await.map(drop)?)
 }
 
-/// Counts the rows of a user, table by table.
+/// Counts the rows of a user, table by table. A user with millions in one may be erased all the same.
 async fn count(
     connection: &mut PgConnection,
     user: &UserId,
 ) -> Result<Option<Vec<(&'static str, i64)>>, Error> {
+    patience(connection, LONG_COUNT).await?;
     let mut counts = Vec::new();
     for table in ["users"].into_iter().chain(TABLES) {
         let rows: i64 =
@@ -207,21 +213,33 @@ async fn erase(connection: &mut PgConnection, user: &UserId, table: &str) -> Res
     let limit = if table == "photos" { BATCH / 20 } else { BATCH };
     // A bitmap would be made of all rows of the user, each time.
     sqlx::query("set local enable_bitmapscan = off").execute(&mut *connection).await?;
-    let batch = format!(
-        "with doomed as materialized (select ctid from {table} where user_id = $1 limit $2 for update) {} \
-         where t.ctid = any(array(select ctid from doomed))",
-        match RECORDS.contains(&table) {
-            true => format!("update {table} t set user_id = ''"),
-            false => format!("delete from {table} t"),
-        }
-    );
-    let done = sqlx::query(AssertSqlSafe(batch)).bind(user.as_str()).bind(limit).execute(connection).await?;
-    Ok(done.rows_affected())
+    let doomed = format!("select ctid::text from {table} where user_id = $1 limit $2 for update");
+    let doomed: Vec<String> = sqlx::query_scalar(AssertSqlSafe(doomed))
+        .bind(user.as_str())
+        .bind(limit)
+        .fetch_all(&mut *connection)
+        .await?;
+    if doomed.is_empty() {
+        return Ok(0);
+    }
+    only_keys(connection).await?;
+    let change = match RECORDS.contains(&table) {
+        true => format!("update {table} set user_id = '' where ctid = any($1::text[]::tid[])"),
+        false => format!("delete from {table} where ctid = any($1::text[]::tid[])"),
+    };
+    Ok(sqlx::query(AssertSqlSafe(change)).bind(doomed).execute(connection).await?.rows_affected())
+}
+
+/// Foreign keys look up what belongs to each row that is deleted. Where a user had almost all of a table, few rows are left in it on as
+/// many pages, and the planner would read all of them for each row.
+async fn only_keys(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query("set local enable_seqscan = off").execute(connection).await.map(drop)
 }
 
 /// Removes jobs with their admissions, tasks, checkpoints and costs; totals follow. Jobs of a user who is created again under the
 /// same id may have the same ids: their epochs begin above those that are removed.
 async fn erase_jobs(connection: &mut PgConnection, user: &UserId) -> Result<u64, Error> {
+    only_keys(connection).await?;
     let doomed: Vec<JobRow> = sqlx::query_as(include_str!("../sql/erase/lock_jobs.sql"))
         .bind(user.as_str())
         .bind(BATCH)

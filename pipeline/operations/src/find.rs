@@ -1,9 +1,11 @@
 //! Whole ids from the ends that lists show.
 
+use std::time::Duration;
+
 use db::Error;
 use records::UserId;
 
-use crate::Operations;
+use crate::{Operations, verify::patience};
 
 job::named! {
     IdKind {
@@ -34,6 +36,11 @@ pub struct FoundId {
 /// A beginning or an ending of fewer characters finds nothing: it would read every table to find too much.
 const SHORTEST: usize = 4;
 
+/// How long an answer is waited for: no index knows the ends of ids, and two million jobs are read in seconds.
+pub const FOUND_WITHIN: Duration = Duration::from_secs(65);
+/// How long each of the two readings may take.
+const LONG_READING: &str = "30s";
+
 impl Operations {
     /// The ids that are `text`, or else those that begin or end with it, at most `limit`; of all kinds and users where none is
     /// named.
@@ -45,6 +52,7 @@ impl Operations {
         limit: i64,
     ) -> Result<Vec<FoundId>, Error> {
         let mut transaction = self.db.begin_reading().await?;
+        patience(&mut transaction, LONG_READING).await?;
         for is_part in [false, true] {
             if text.is_empty() || is_part && text.chars().count() < SHORTEST {
                 break;

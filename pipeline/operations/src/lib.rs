@@ -41,7 +41,7 @@ pub use bulk::{ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayView,
 pub use deliveries::{TriedNow, delivery_subject};
 pub use doctor::{Examination, OldTransaction};
 pub use erase::ErasureStep;
-pub use find::{FoundId, IdKind};
+pub use find::{FOUND_WITHIN, FoundId, IdKind};
 pub use health::{Health, TableHealth};
 pub use list::{Cause, Causes, JobCursor, JobFilter, JobsPage};
 pub use orders::{GivenToMany, OrderCounts, OrderOfMany};

@@ -23,8 +23,16 @@ pub struct UserLine {
     pub created_at: Timestamp,
 }
 
-/// Rows of one fetch, within the statement timeout: photos and transcripts are megabytes, and a disk may be slow.
-const BATCH: i64 = 10;
+/// Rows of one fetch, within the statement timeout: few of what may be megabytes, for a disk may be slow; many of the rest, for a user
+/// may have millions, and vacuum waits for the end of an export.
+fn batch(table: &str) -> i64 {
+    match table {
+        "photos" | "apps" => 10,
+        "conversations" | "transcript_segments" | "webhook_deliveries" => 100,
+        _ => 1_000,
+    }
+}
+
 /// What is derived from the rest, or only says how it is processed.
 const LEFT_OUT: [&str; 4] = ["embeddings", "search_entries", "request_keys", "user_usage"];
 
@@ -80,10 +88,12 @@ impl Operations {
             while is_more {
                 is_more = false;
                 // One row is held at a time.
-                let mut rows =
-                    sqlx::query_scalar::<_, Value>(AssertSqlSafe(format!("fetch {BATCH} from export")))
-                        .persistent(false)
-                        .fetch(&mut *transaction);
+                let mut rows = sqlx::query_scalar::<_, Value>(AssertSqlSafe(format!(
+                    "fetch {} from export",
+                    batch(table)
+                )))
+                .persistent(false)
+                .fetch(&mut *transaction);
                 while let Some(row) = rows.try_next().await? {
                     is_more = true;
                     if let Err(refused) = take(table, row) {

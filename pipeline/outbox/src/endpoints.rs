@@ -178,7 +178,8 @@ impl Outbox {
 
     /// Deletes an endpoint with its deliveries, and forgets what was answered of it. `false`: no such endpoint.
     pub async fn delete_endpoint(&self, user: &UserId, id: &str) -> Result<bool, Error> {
-        self.db.delete_of_user(include_str!("../sql/endpoints/delete.sql"), user, id).await
+        let deliveries = include_str!("../sql/endpoints/delete_deliveries.sql");
+        self.db.delete_with_rows(deliveries, include_str!("../sql/endpoints/delete.sql"), user, id).await
     }
 }
 

@@ -108,7 +108,8 @@ impl Outbox {
 
     /// Removes a subscription with what was still to be sent to it, and forgets what was answered of it. `false`: no such subscription.
     pub async fn unsubscribe(&self, user: &UserId, id: &str) -> Result<bool, Error> {
-        self.db.delete_of_user(include_str!("../sql/subscriptions/delete.sql"), user, id).await
+        let pushes = include_str!("../sql/subscriptions/delete_pushes.sql");
+        self.db.delete_with_rows(pushes, include_str!("../sql/subscriptions/delete.sql"), user, id).await
     }
 }
 

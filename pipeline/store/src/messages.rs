@@ -215,24 +215,33 @@ impl Store {
     }
 
     /// Clears a thread, unless a turn is running in it. `None`: it is cleared; else the seconds that the turn may still
-    /// take.
+    /// take. A long thread goes from its beginning, a batch after the other, each in a transaction of its own.
     pub async fn clear_chat(&self, user: &UserId, thread: &str) -> Result<Option<u64>, Error> {
-        let (mut transaction, now) = self.db.begin().await?;
-        sqlx::query(include_str!("../sql/messages/expire.sql"))
-            .bind(user.as_str())
-            .bind(thread)
-            .bind(now)
-            .execute(&mut *transaction)
-            .await?;
-        let running: Option<i64> = sqlx::query_scalar(include_str!("../sql/messages/clear.sql"))
-            .bind(user.as_str())
-            .bind(thread)
-            .fetch_optional(&mut *transaction)
-            .await?;
-        transaction.commit().await?;
-        Ok(running.map(i64::unsigned_abs))
+        loop {
+            let (mut transaction, now) = self.db.begin().await?;
+            sqlx::query(include_str!("../sql/messages/expire.sql"))
+                .bind(user.as_str())
+                .bind(thread)
+                .bind(now)
+                .execute(&mut *transaction)
+                .await?;
+            let (running, cleared): (Option<i64>, i64) =
+                sqlx::query_as(include_str!("../sql/messages/clear.sql"))
+                    .bind(user.as_str())
+                    .bind(thread)
+                    .bind(CLEARED)
+                    .fetch_one(&mut *transaction)
+                    .await?;
+            transaction.commit().await?;
+            if running.is_some() || cleared < CLEARED {
+                return Ok(running.map(i64::unsigned_abs));
+            }
+        }
     }
 }
+
+/// Messages that one transaction removes.
+const CLEARED: i64 = 1_000;
 
 /// The reply to the turn that the same request began before.
 async fn repeated(

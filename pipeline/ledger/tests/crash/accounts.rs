@@ -5,7 +5,7 @@ use db::Error;
 use job::Queue;
 use ledger::Ledger;
 use operations::{Operations, Process, RunCounts};
-use outbox::{EndpointChange, Health, NewAudioWebhook, NewEndpoint};
+use outbox::{EndpointChange, Health, NewAudioWebhook, NewEndpoint, deliveries::recover::RECOVERS_FOR};
 use records::{EventKind, UserId, WebhookFormat};
 use secrecy::SecretString;
 use store::NewKey;
@@ -164,7 +164,9 @@ impl CrashOperation for Account {
             Self::RedeliverForOperator => {
                 Operations::new(ledger).redeliver_for_operator(user, &hook, of, &action(user)).await.map(drop)
             }
-            Self::Recover => ledger.outbox().recover(user, &hook, DateTime::UNIX_EPOCH).await.map(drop),
+            Self::Recover => {
+                ledger.outbox().recover(user, &hook, DateTime::UNIX_EPOCH, RECOVERS_FOR).await.map(drop)
+            }
             Self::RecoverForOperator => {
                 let (since, begun) = (DateTime::UNIX_EPOCH, DateTime::UNIX_EPOCH + TimeDelta::days(40_000));
                 Operations::new(ledger)

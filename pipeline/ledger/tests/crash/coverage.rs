@@ -86,7 +86,7 @@ const HANDLES: [(&str, &str); 5] = [
 ];
 
 /// Parts of operations of another crate, cut off with these: they begin its transaction or write inside it.
-const WITHIN: [&str; 10] = [
+const WITHIN: [&str; 11] = [
     "begin",
     "begin_creating",
     "begin_reading",
@@ -95,6 +95,7 @@ const WITHIN: [&str; 10] = [
     "begin_without_clock",
     "charge",
     "delete_of_user",
+    "delete_with_rows",
     "operate_on",
     "prune_request_keys",
 ];

@@ -125,3 +125,18 @@ async fn no_turn_begins_in_a_thread_while_a_change_is_uncommitted() {
     change.commit().await.unwrap();
     assert!(matches!(next.await.unwrap().unwrap(), BegunTurn::Busy(_)), "the change renewed the lease");
 }
+
+/// More messages than one transaction removes; those of another thread and of another user stay.
+#[tokio::test]
+async fn clear_chat_ends_however_long_the_chat_is() {
+    let world = World::new().await;
+    world.database.seed(&["insert into chat_messages (user_id, thread, message_id, created_at, sender, text) \
+         select u, thread, gen_random_uuid(), now() - n * interval '1 minute', 'ai', 'Hello' \
+         from generate_series(1, 2500) n, (values ('ann', 'main'), ('ann', 'other'), ('bob', 'main')) t (u, thread)"]).await;
+    assert_eq!(world.ledger.store().clear_chat(&world.ann, "main").await.unwrap(), None);
+    assert_eq!(
+        world.count("select count(*) from chat_messages where user_id = 'ann' and thread = 'main'").await,
+        0
+    );
+    assert_eq!(world.count("select count(*) from chat_messages").await, 5_000);
+}

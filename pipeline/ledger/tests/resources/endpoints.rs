@@ -73,3 +73,19 @@ async fn deliveries_of_a_disabled_endpoint_wait_until_it_is_enabled() {
     assert!(enabled.enabled && enabled.disabled_reason.is_none() && enabled.failing_since.is_none());
     assert_eq!(world.claim_deliveries(9).await.len(), 2);
 }
+
+/// More deliveries than one statement deletes; those of another endpoint stay.
+#[tokio::test]
+async fn delete_endpoint_ends_however_many_deliveries_it_has() {
+    let world = World::new().await;
+    for endpoint in ["w", "other"] {
+        world.endpoint(&world.ann, endpoint).await;
+    }
+    world.database.seed(&["insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, finished_at, occurred_at) \
+         select 'ann', endpoint, 'd' || n, 'conversation.completed', 'exhausted', now(), now() \
+         from generate_series(1, 4500) n, unnest(array['w', 'other']) endpoint"]).await;
+    assert!(world.ledger.outbox().delete_endpoint(&world.ann, "w").await.unwrap());
+    assert_eq!(world.count("select count(*) from webhook_deliveries where endpoint_id = 'w'").await, 0);
+    assert_eq!(world.count("select count(*) from webhook_deliveries").await, 4_500);
+    assert!(!world.ledger.outbox().delete_endpoint(&world.ann, "w").await.unwrap());
+}

@@ -90,6 +90,19 @@ async fn delete_folder_takes_its_conversations_out_and_spares_system_folders() {
     assert!(world.ledger.store().has_folder(&world.ann, &work).await.unwrap());
 }
 
+/// More conversations than one transaction takes out.
+#[tokio::test]
+async fn delete_folder_ends_however_many_conversations_are_in_it() {
+    let world = World::new().await;
+    world.ledger.store().create_folder(&world.ann, &new("f")).await.unwrap();
+    world.database.seed(&["insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
+             language, source, status, folder_id) \
+         select 'ann', 'c' || n, now(), now(), now(), now(), 'en', 'phone', 'completed', 'f' from generate_series(1, 2500) n"]).await;
+    let deleted = world.ledger.store().delete_folder(&world.ann, &FolderId::new("f")).await.unwrap();
+    assert_eq!(deleted, DeletedFolder::Deleted { taken_out: 2_500 });
+    assert_eq!(world.count("select count(*) from conversations where folder_id is not null").await, 0);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn filing_and_deleting_a_folder_at_once_leaves_no_conversation_in_it() {
     let world = World::new().await;

@@ -1,5 +1,7 @@
 //! Once more, all that did not get through: asked for by its owner or by an operator, it is the same.
 
+use std::time::{Duration, Instant};
+
 use db::Error;
 use records::{Timestamp, UserId};
 use sqlx::PgConnection;
@@ -10,11 +12,14 @@ use crate::Outbox;
 /// How many one transaction makes due again.
 const BATCH: i64 = 1_000;
 
+/// For how long a request begins a further one: it is answered before it is given up.
+pub const RECOVERS_FOR: Duration = Duration::from_secs(5);
+
 impl Outbox {
     /// Makes every delivery of an endpoint that happened at or after `since` and was given up (exhausted, or cancelled when
     /// the endpoint said 410) due again, under its own id, with a round of tries of its own; at a disabled endpoint they
-    /// wait until it is enabled. What was about a deleted conversation stays cancelled. Answers how many; `None`: no such
-    /// endpoint.
+    /// wait until it is enabled. What was about a deleted conversation stays cancelled. Answers how many; of very many those that
+    /// were reached when no further batch was begun, `longest` after the first one. `None`: no such endpoint.
     ///
     /// # Errors
     /// When the database does not answer; what was made due by then stays due.
@@ -23,7 +28,9 @@ impl Outbox {
         user: &UserId,
         endpoint: &str,
         since: Timestamp,
+        longest: Duration,
     ) -> Result<Option<u64>, Error> {
+        let began = Instant::now();
         // What ends after this moment belongs to the new round, or the loop could follow it for ever.
         let begun = self.db.now().await?;
         let mut recovered = 0;
@@ -40,7 +47,7 @@ impl Outbox {
             if batch > 0 {
                 self.db.waker().deliveries_written();
             }
-            if batch < BATCH.unsigned_abs() {
+            if batch < BATCH.unsigned_abs() || began.elapsed() >= longest {
                 return Ok(Some(recovered));
             }
         }

@@ -8,6 +8,17 @@ use sqlx::PgConnection;
 use super::configuration_of;
 use crate::Store;
 
+/// How many of each a search compares as they are: their words may be forgotten without a search missing them.
+const COMPARED: i64 = 2_000;
+
+/// A user of whom words are still to be forgotten, and behind which memory and which action item.
+#[derive(sqlx::FromRow)]
+struct ForgettingRow {
+    user_id: String,
+    memories_forgotten_to: Option<String>,
+    items_forgotten_to: Option<String>,
+}
+
 #[derive(sqlx::FromRow)]
 struct DueRow {
     is_memory: bool,
@@ -17,10 +28,11 @@ struct DueRow {
 }
 
 impl Store {
-    /// Indexes at most `limit` memories and as many action items in one transaction, and returns how many were due. Cut off, it has
-    /// done nothing; said twice, nothing more.
+    /// Indexes at most `limit` memories and as many action items in one transaction, and returns how many were due, at least one where
+    /// words are still to be forgotten. Cut off, it has done nothing; said twice, nothing more.
     pub async fn index_things(&self, limit: i64) -> Result<usize, Error> {
         let mut transaction = self.db.begin_without_clock().await?;
+        let is_forgetting = forget_more(&mut transaction, limit).await?;
         let due: Vec<DueRow> = sqlx::query_as(include_str!("../../sql/search/due_things.sql"))
             .bind(limit)
             .fetch_all(&mut *transaction)
@@ -43,23 +55,73 @@ impl Store {
                 .await?;
         }
         transaction.commit().await?;
-        Ok(all)
+        Ok(all.max(usize::from(is_forgetting)))
     }
 }
 
-/// Lets the words of a user's memories and action items be stored anew where the user's language becomes another one. The user's row
-/// is locked.
+/// Lets the words of a user's memories and action items be stored anew where the user's language becomes another one: of the newest at
+/// once, and of all others by and by (`forget_more`), because a user may have more than one statement can change. The user's row is
+/// locked.
 pub(crate) async fn forget_words(
     connection: &mut PgConnection,
     user: &UserId,
     language: &str,
 ) -> Result<(), Error> {
-    // Also those that are due already: this waits for a process that indexes them by the old rules.
-    for sql in [
-        include_str!("../../sql/search/forget_memories.sql"),
-        include_str!("../../sql/search/forget_items.sql"),
-    ] {
-        sqlx::query(sql).bind(user.as_str()).bind(language).execute(&mut *connection).await?;
+    let memories = include_str!("../../sql/search/forget_memories.sql");
+    let items = include_str!("../../sql/search/forget_items.sql");
+    let memories = forget_newest(connection, memories, user, language).await?;
+    let items = forget_newest(connection, items, user, language).await?;
+    if memories || items {
+        sqlx::query(include_str!("../../sql/search/begin_forgetting.sql"))
+            .bind(user.as_str())
+            .bind(memories)
+            .bind(items)
+            .execute(connection)
+            .await?;
     }
     Ok(())
+}
+
+/// Answers whether there may be more than those.
+async fn forget_newest(
+    connection: &mut PgConnection,
+    sql: &'static str,
+    user: &UserId,
+    language: &str,
+) -> Result<bool, Error> {
+    let newest = sqlx::query(sql).bind(user.as_str()).bind(language).bind(COMPARED);
+    Ok(newest.execute(connection).await?.rows_affected() >= COMPARED.unsigned_abs())
+}
+
+/// Forgets the words of the next memories and action items of a user whose language changed. `false`: there is no such user.
+async fn forget_more(connection: &mut PgConnection, limit: i64) -> Result<bool, Error> {
+    let found: Option<ForgettingRow> = sqlx::query_as(include_str!("../../sql/search/forgetting.sql"))
+        .fetch_optional(&mut *connection)
+        .await?;
+    let Some(ForgettingRow { user_id, memories_forgotten_to, items_forgotten_to }) = found else {
+        return Ok(false);
+    };
+    let memories = include_str!("../../sql/search/forget_next_memories.sql");
+    let items = include_str!("../../sql/search/forget_next_items.sql");
+    let memories = forget_next(connection, memories, &user_id, memories_forgotten_to, limit).await?;
+    let items = forget_next(connection, items, &user_id, items_forgotten_to, limit).await?;
+    sqlx::query(include_str!("../../sql/search/forgotten_to.sql"))
+        .bind(&user_id)
+        .bind(memories)
+        .bind(items)
+        .execute(connection)
+        .await?;
+    Ok(true)
+}
+
+/// Goes on `behind` a memory or an action item, and answers to which it came; `None`: to the end.
+async fn forget_next(
+    connection: &mut PgConnection,
+    sql: &'static str,
+    user: &str,
+    behind: Option<String>,
+    limit: i64,
+) -> Result<Option<String>, Error> {
+    let Some(behind) = behind else { return Ok(None) };
+    Ok(sqlx::query_scalar(sql).bind(user).bind(behind).bind(limit).fetch_one(connection).await?)
 }

@@ -1,0 +1,5 @@
+-- How far a user's words are forgotten; null: to the end.
+-- $1 user, $2 memories, $3 action items
+update users
+set memories_forgotten_to = $2, items_forgotten_to = $3
+where user_id = $1
