@@ -42,12 +42,10 @@ static OWN: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 /// What stood before the date at the end.
-static UNENDED: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(r"(?i)(?:\s+(?:is|are|will\s+be|to|on|at|from|until|till|by|and|the|for))+\W*$"));
+static UNENDED: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)(?:\s+(?:is|are|will\s+be|to|on|at|from|until|till|by|and|the|for))+\W*$")
+});
 /// Words of a title, at most.
 const LONGEST: usize = 10;
-static LED: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:the|there's|there\s+is|it's|it\s+is|for)\s+",
-    )
-});
+static LED: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)^(?:the|there's|there\s+is|it's|it\s+is|for)\s+"));

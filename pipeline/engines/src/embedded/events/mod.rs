@@ -384,6 +384,26 @@ mod tests {
     }
 
     #[test]
+    fn what_a_question_proposes_is_on_the_day_that_is_agreed_on() {
+        let moved = found(
+            "Ada: Then next lesson Wednesday at four?\nBen: I've got volleyball. Could we do Thursday?\nAda: Thursday at nine, then.",
+        );
+        assert_eq!(moved, ["Lesson 11-26 09:00 30"]);
+        let agreed = found(
+            "Ada: Then next lesson Wednesday at four?\nBen: Perfect.\nAda: The second lesson is on Friday the 27th at nine.",
+        );
+        assert_eq!(agreed.len(), 2, "{agreed:?}");
+    }
+
+    #[test]
+    fn what_speakers_do_themselves_is_an_event_where_that_is_likely() {
+        let found = found(
+            "We will deliver the forty desks on the fourteenth of December, between eight and ten in the morning.",
+        );
+        assert_eq!(found, ["Deliver the forty desks 12-14 08:00 120"]);
+    }
+
+    #[test]
     fn two_happenings_in_one_sentence_are_two_and_one_said_twice_is_one() {
         let two = found("Ella's birthday is on the 24th and the party is the Saturday after.");
         assert_eq!(two, ["Ella's birthday 11-24 09:00 30", "Party 11-28 09:00 30"]);

@@ -174,7 +174,9 @@ fn is_placed_by(words: &[Word<'_>], at: usize) -> bool {
     let is = |word: &Word<'_>| word.is_any("is are was were been still") || word.plain.ends_with("'s");
     words.get(at).is_some_and(|word| word.is_any("on in at by under behind"))
         && words.get(at - 1).is_some_and(is)
-        && words.get(..at - 1).is_some_and(|before| before.iter().any(|word| word.is_any("the my our your his her their this that")))
+        && words.get(..at - 1).is_some_and(|before| {
+            before.iter().any(|word| word.is_any("the my our your his her their this that"))
+        })
 }
 
 /// To whom one does it is a person.
