@@ -158,7 +158,7 @@ fn of_talk_that_only_hints_at_its_subject_few_categories_are_found() {
 fn the_open_half_of_varied_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[VARIED_OPEN]);
     assert_eq!(score.discard.of, 34);
-    assert_above(&score, [80, 83, 99, 89, 90, 94, 94, 87, 89, 89]);
+    assert_above(&score, [80, 83, 99, 89, 90, 94, 94, 87, 87, 89]);
 }
 
 /// The other half, which was only counted.
@@ -166,7 +166,7 @@ fn the_open_half_of_varied_talk_is_mostly_understood() {
 fn the_blind_half_of_varied_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[VARIED_BLIND]);
     assert_eq!(score.discard.of, 34);
-    assert_above(&score, [71, 77, 93, 85, 91, 93, 90, 91, 92, 94]);
+    assert_above(&score, [71, 77, 93, 85, 91, 93, 90, 91, 92, 96]);
 }
 
 /// Written before any rule of `embedded/7`: looked at while those rules were written.
@@ -174,7 +174,7 @@ fn the_blind_half_of_varied_talk_is_mostly_understood() {
 fn the_open_half_of_unseen_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[UNSEEN_OPEN]);
     assert_eq!(score.discard.of, 26);
-    assert_above(&score, [91, 99, 93, 89, 80, 89, 76, 80, 70, 83]);
+    assert_above(&score, [91, 99, 93, 89, 80, 89, 76, 80, 70, 90]);
 }
 
 /// The other half, which was only counted.
@@ -214,7 +214,7 @@ fn the_open_half_of_mixed_talk_is_mostly_understood() {
 fn the_blind_half_of_mixed_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[MIXED_BLIND]);
     assert_eq!((score.discard.hits, score.discard.of), (23, 24), "small talk in a lift is kept");
-    assert_shares(&score, [85, 99, 80, 91, 91, 91, 59, 74, 62, 76]);
+    assert_shares(&score, [85, 99, 80, 91, 91, 91, 59, 74, 68, 84]);
 }
 
 /// Written before any rule of `embedded/10`: every other one, looked at while those rules were written.
@@ -222,7 +222,7 @@ fn the_blind_half_of_mixed_talk_is_mostly_understood() {
 fn the_open_half_of_many_voices_is_mostly_understood() {
     let score = total(&Embedded::new(), &[VOICES_OPEN]);
     assert_eq!(score.discard.of, 24);
-    assert_above(&score, [85, 90, 87, 90, 95, 99, 79, 84, 40, 87]);
+    assert_above(&score, [85, 90, 87, 90, 95, 99, 79, 84, 53, 89]);
 }
 
 /// The others, which were only counted.
@@ -246,7 +246,7 @@ fn the_open_half_of_ordinary_talk_is_mostly_understood() {
 fn the_blind_half_of_ordinary_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[ORDINARY_BLIND]);
     assert_eq!(score.discard.of, 24);
-    assert_above(&score, [82, 99, 86, 88, 86, 95, 35, 76, 53, 86]);
+    assert_above(&score, [82, 99, 86, 88, 86, 95, 35, 76, 53, 92]);
 }
 
 /// Written before any rule of `embedded/12`: every other one, looked at while those rules were written.
@@ -254,7 +254,7 @@ fn the_blind_half_of_ordinary_talk_is_mostly_understood() {
 fn the_open_half_of_sundry_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[SUNDRY_OPEN]);
     assert_eq!((score.discard.hits, score.discard.of), (31, 32), "an announcement while one waits is kept");
-    assert_shares(&score, [92, 99, 86, 91, 92, 90, 76, 85, 67, 82]);
+    assert_shares(&score, [92, 99, 86, 91, 92, 90, 76, 85, 71, 89]);
 }
 
 /// The others, which were only counted.
@@ -262,7 +262,7 @@ fn the_open_half_of_sundry_talk_is_mostly_understood() {
 fn the_blind_half_of_sundry_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[SUNDRY_BLIND]);
     assert_eq!(score.discard.of, 31);
-    assert_above(&score, [78, 96, 72, 86, 87, 93, 62, 89, 69, 77]);
+    assert_above(&score, [78, 96, 72, 86, 87, 93, 62, 89, 71, 81]);
 }
 
 /// Written before any rule of `embedded/13`: every other one, looked at while those rules were written.
@@ -270,7 +270,7 @@ fn the_blind_half_of_sundry_talk_is_mostly_understood() {
 fn the_open_half_of_common_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[COMMON_OPEN]);
     assert_eq!(score.discard.of, 24);
-    assert_above(&score, [94, 74, 79, 86, 94, 88, 77, 90, 51, 79]);
+    assert_above(&score, [94, 74, 80, 87, 94, 88, 77, 90, 51, 84]);
 }
 
 /// The others, which were only counted.
@@ -278,7 +278,7 @@ fn the_open_half_of_common_talk_is_mostly_understood() {
 fn the_blind_half_of_common_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[COMMON_BLIND]);
     assert_eq!((score.discard.hits, score.discard.of), (23, 24));
-    assert_shares(&score, [90, 77, 65, 84, 95, 84, 47, 84, 49, 75]);
+    assert_shares(&score, [90, 77, 66, 86, 95, 84, 47, 84, 49, 75]);
 }
 
 /// Written by another hand for `embedded/18`, as one writes who tries the product; the rules of `embedded/19` were made with it.
@@ -286,7 +286,7 @@ fn the_blind_half_of_common_talk_is_mostly_understood() {
 fn the_open_half_of_clear_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[CLEAR_OPEN]);
     assert_eq!((score.discard.hits, score.discard.of), (23, 24));
-    assert_shares(&score, [99, 79, 89, 91, 85, 86, 59, 94, 86, 95]);
+    assert_shares(&score, [99, 79, 89, 91, 85, 86, 59, 94, 91, 99]);
 }
 
 /// The others, which were only counted.
@@ -294,7 +294,7 @@ fn the_open_half_of_clear_talk_is_mostly_understood() {
 fn the_blind_half_of_clear_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[CLEAR_BLIND]);
     assert_eq!((score.discard.hits, score.discard.of), (22, 24));
-    assert_shares(&score, [75, 84, 86, 82, 89, 86, 58, 91, 74, 70]);
+    assert_shares(&score, [75, 84, 86, 82, 89, 86, 58, 91, 74, 75]);
 }
 
 /// Written by another hand for `embedded/19`, with dry humour and a strict key; a few rules of `embedded/20` were made with it.
@@ -302,7 +302,7 @@ fn the_blind_half_of_clear_talk_is_mostly_understood() {
 fn the_open_half_of_further_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[FURTHER_OPEN]);
     assert_eq!((score.discard.hits, score.discard.of), (27, 28));
-    assert_shares(&score, [73, 76, 80, 70, 84, 89, 40, 69, 70, 83]);
+    assert_shares(&score, [73, 76, 81, 71, 84, 89, 40, 69, 68, 89]);
 }
 
 /// The others, which were only counted.
@@ -310,7 +310,7 @@ fn the_open_half_of_further_talk_is_mostly_understood() {
 fn the_blind_half_of_further_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[FURTHER_BLIND]);
     assert_eq!((score.discard.hits, score.discard.of), (27, 28));
-    assert_shares(&score, [60, 72, 87, 74, 87, 85, 56, 77, 66, 78]);
+    assert_shares(&score, [60, 72, 87, 74, 87, 85, 56, 77, 66, 81]);
 }
 
 /// Written before sentences were weighed, by another hand than the rules' and the taught sentences'; only counted.
@@ -318,5 +318,5 @@ fn the_blind_half_of_further_talk_is_mostly_understood() {
 fn plain_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[PLAIN_BLIND]);
     assert_eq!((score.discard.hits, score.discard.of), (38, 39));
-    assert_shares(&score, [77, 75, 64, 78, 80, 55, 51, 90, 54, 75]);
+    assert_shares(&score, [77, 75, 64, 78, 80, 55, 51, 90, 60, 75]);
 }

@@ -118,7 +118,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/21"
+        "embedded/22"
     }
 
     fn costs(&self) -> bool {

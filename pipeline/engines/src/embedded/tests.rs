@@ -237,7 +237,7 @@ fn where_nothing_was_said_a_talk_is_about_what_its_pictures_show_and_holds_no_ta
         ],
         "en",
     );
-    assert_eq!(garden.title, "Whiteboard, garden and wooden fence");
+    assert_eq!(garden.title, "Garden, whiteboard and wooden fence");
     assert!(garden.overview.starts_with("Pictures show: ") && garden.overview.contains("whiteboard"));
     assert!(garden.events.is_empty() && !garden.overview.contains("Next:"), "{garden:?}");
     let cat = pictures(&["A cat."], "en");

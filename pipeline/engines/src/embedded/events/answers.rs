@@ -167,21 +167,3 @@ pub(super) fn done(said: &Said<'_>) -> Option<String> {
     let done = found["done"].to_lowercase();
     (!FELT.contains(&done.as_str())).then(|| capitalised(&format!("{} {done}", &found["what"])))
 }
-
-/// "We're having the neighbours over for dinner".
-static HAVING: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\b(?:i'm|we're|she's|he's|they're|i|we)\s+(?:having|have(?:\s+got)?)\s+(?P<who>(?:the|my|our|some)?\s*[\p{L}' ]{2,30}?)\s+(?:over|round|around|up)\b(?:\s+for\s+(?P<what>(?:a\s+)?\p{L}+))?",
-    )
-});
-
-/// Guests.
-pub(super) fn guests(said: &Said<'_>) -> Option<String> {
-    let text = joined(&said.all);
-    let found = HAVING.captures(&text)?;
-    let who = found["who"].trim();
-    match found.name("what") {
-        Some(what) => Some(capitalised(&format!("{} with {who}", what.as_str().trim_start_matches("a ")))),
-        None => Some(capitalised(&format!("{who} over"))),
-    }
-}

@@ -368,21 +368,3 @@ pub(super) fn location(said: &Said<'_>) -> Option<String> {
     let days = phrase.first().is_some_and(|first| phrase.len() == 1 && first.plain.ends_with("days"));
     (!phrase.is_empty() && !days).then(|| titled(phrase))
 }
-
-/// "We shoot on Saturday": what a group does on a day.
-pub(super) fn plan(said: &Said<'_>) -> Option<String> {
-    let words = said.all.as_slice();
-    let at = words.iter().position(|word| word.is_any("we we're they're"))?;
-    let verb = words
-        .get(at + 1)
-        .filter(|verb| verb.plain.len() > 2 && !is_stop_word(&verb.plain) && !verb.plain.ends_with("ed"))?;
-    let gerund = verb.plain.ends_with("ing");
-    if verb.is_any("aiming trying hoping looking planning aim try hope plan saying expecting thinking telling asking waiting predicting going being") {
-        return None;
-    }
-    let agrees = gerund == words.get(at)?.is_any("we're they're");
-    let object = words.get(at + 2).filter(|object| object.is_any("it them that"));
-    let rest = object
-        .map_or_else(|| tail(said, at + 1), |object| format!("{} {}", object.plain, tail(said, at + 2)));
-    agrees.then(|| capitalised(format!("{} {rest}", verb.plain).trim()))
-}

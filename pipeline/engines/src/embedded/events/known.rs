@@ -19,9 +19,28 @@ pub(super) struct Known {
     days: Vec<(NaiveDate, BTreeSet<String>)>,
     /// Whether the hour of each was said.
     timed: Vec<bool>,
+    /// The event that a question proposed and nobody has agreed to, and how many sentences ago.
+    asked: Option<(usize, usize)>,
 }
 
+/// For how many sentences another day may be proposed in place of the one that was asked about.
+const MOVABLE: usize = 4;
+
 impl Known {
+    /// A sentence was read that asks whether the event that was added last may be, or agrees to one.
+    pub(super) fn heard(&mut self, asks: bool, sentence: &str) {
+        let open = self.asked.take().filter(|(_, ago)| *ago < MOVABLE && !offers::agrees(sentence));
+        let asked = asks.then(|| self.all.len().checked_sub(1)).flatten();
+        self.asked = asked.map(|at| (at, 0)).or(open.map(|(at, ago)| (at, ago + 1)));
+    }
+
+    /// "Lesson on Friday? - I've got volleyball. Saturday?": the event that was asked about, where `stems` name it.
+    fn moved(&mut self, day: NaiveDate, stems: &BTreeSet<String>) -> Option<usize> {
+        let (at, _) = self.asked?;
+        let (known, names) = self.days.get(at)?;
+        (*known != day && (*known - day).num_days().abs() < 7 && !names.is_disjoint(stems)).then_some(at)
+    }
+
     /// "The test is on Thursday, right? - Friday.": another day for the event that was added last.
     pub(super) fn correct(&mut self, answer: &str, dates: &[Found], reference: &Reference) {
         let alone = offers::time_alone(answer, dates).filter(|date| !date.bare);
@@ -45,6 +64,13 @@ impl Known {
         let mut stems: BTreeSet<String> = content_stems(&event.title).into_iter().collect();
         if stems.is_empty() {
             stems.insert(event.title.to_lowercase());
+        }
+        if let Some(at) = self.moved(day, &stems)
+            && let (Some(known), Some((old, _)), Some(known_timed)) =
+                (self.all.get_mut(at), self.days.get_mut(at), self.timed.get_mut(at))
+        {
+            (known.start, known.duration, *old, *known_timed) = (event.start, event.duration, day, timed);
+            return;
         }
         let same = |(other, known): &(NaiveDate, BTreeSet<String>)| {
             *other == day && (known.is_empty() || stems.is_empty() || !known.is_disjoint(&stems))

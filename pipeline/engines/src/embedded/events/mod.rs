@@ -123,9 +123,11 @@ pub(super) fn extract(sentences: &[Sentence<'_>], reference: &Reference) -> Vec<
             dates.iter().rfind(|date| date.month_said).map(|date| (date.day(), 0)).or_else(|| {
                 earlier.month.map(|(day, ago)| (day, ago + 1)).filter(|(_, ago)| *ago < RECALLED)
             });
+        let asks = !found.is_empty() && offers::proposes(&sentence.text);
         for (day, timed, event) in found {
             events.add(day, timed, event);
         }
+        events.heard(asks, &sentence.text);
         let before = earlier.day.map(|(day, ago)| (day, ago + 1)).filter(|(_, ago)| *ago < WITHIN_REACH);
         // "The meeting went well" is over.
         let ahead = Some(&sentence.text).filter(|text| !WENT.is_match(text));
@@ -224,7 +226,7 @@ fn of_sentence(
             .or_else(|| title(&said, asks, &before, recalled))
             .filter(|_| odds() > likely::UNLIKELY)
             .or_else(|| {
-                let likely = !asks && odds() > likely::LIKELY;
+                let likely = !asks && odds() > likely::LIKELY && !offers::is_offer(words);
                 likely.then(|| likely::title(words, reference)).flatten()
             })
             .filter(|title| !NO_NAME.is_match(title))
@@ -271,8 +273,7 @@ fn title(said: &Said<'_>, asks: bool, before: &str, recalled: impl Fn() -> Optio
     answers::expected(said, before)
         .or_else(|| answers::arranged(said, &recalled))
         .or_else(|| nouns::predicate(said))
-        .or_else(|| recalled().filter(|_| nouns::is_of_it(said) || nouns::placed(said)))
-        .or_else(|| nouns::inverted(said))
+        .or_else(|| recalled().filter(|_| nouns::is_of_it(said)))
         .or_else(|| others::of_others(said, before))
         .or_else(|| happenings::meeting(said, before))
         .or_else(|| {
@@ -281,12 +282,10 @@ fn title(said: &Said<'_>, asks: bool, before: &str, recalled: impl Fn() -> Optio
             }
             answers::done(said)
                 .or_else(|| answers::has_done(said))
-                .or_else(|| answers::guests(said))
                 .or_else(|| nouns::existence(said))
                 .or_else(|| happenings::act(said, before))
                 .or_else(|| nouns::named(said))
                 .or_else(|| happenings::location(said))
-                .or_else(|| happenings::plan(said))
                 .or_else(|| answers::visit(said))
         })
         // "Friday at eight works": the practice that was named before.
@@ -382,6 +381,26 @@ mod tests {
         ] {
             assert_eq!(found(text), [event], "{text}");
         }
+    }
+
+    #[test]
+    fn what_a_question_proposes_is_on_the_day_that_is_agreed_on() {
+        let moved = found(
+            "Ada: Then next lesson Wednesday at four?\nBen: I've got volleyball. Could we do Thursday?\nAda: Thursday at nine, then.",
+        );
+        assert_eq!(moved, ["Lesson 11-26 09:00 30"]);
+        let agreed = found(
+            "Ada: Then next lesson Wednesday at four?\nBen: Perfect.\nAda: The second lesson is on Friday the 27th at nine.",
+        );
+        assert_eq!(agreed.len(), 2, "{agreed:?}");
+    }
+
+    #[test]
+    fn what_speakers_do_themselves_is_an_event_where_that_is_likely() {
+        let found = found(
+            "We will deliver the forty desks on the fourteenth of December, between eight and ten in the morning.",
+        );
+        assert_eq!(found, ["Deliver the forty desks 12-14 08:00 120"]);
     }
 
     #[test]

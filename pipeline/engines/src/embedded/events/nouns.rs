@@ -7,7 +7,7 @@ use super::phrase::{
     DETERMINERS, PRONOUNS, Said, Word, noun_phrase_before, noun_phrase_from, stripped, tail, titled,
 };
 use crate::embedded::lexicon::{
-    AMBIGUOUS_EVENT_NOUNS, EVENT_NOUNS, Listed, WordList, is_adjective, is_stop_word, is_task_verb,
+    AMBIGUOUS_EVENT_NOUNS, EVENT_NOUNS, Listed, WordList, is_stop_word, is_task_verb,
 };
 use crate::embedded::text::capitalised;
 
@@ -72,31 +72,6 @@ pub(super) fn predicate(said: &Said<'_>) -> Option<String> {
     }
     let title = titled(subject);
     Some(title.trim_end_matches("'s").to_owned())
-}
-
-/// "Friday's the school fair", "tomorrow is bin day": the date is the subject, and what takes place the predicate.
-pub(super) fn inverted(said: &Said<'_>) -> Option<String> {
-    let opens =
-        |word: &Word<'_>| word.is_any("and so oh but well then on ok okay also because by the way this");
-    if !said.before.iter().all(opens) {
-        return None;
-    }
-    let words = said.after.as_slice();
-    let copula = words.first().is_some_and(|first| first.is_any("is it's"));
-    if !copula && !said.contracted {
-        return None;
-    }
-    let from = usize::from(copula);
-    let determined = words.get(from)?.is_any("the my our your his her their a an");
-    let phrase = noun_phrase_from(words, from);
-    let (_, to) = (from, from + phrase.len() + usize::from(determined));
-    let head = phrase.last()?;
-    let known = (from..=to).any(|at| is_event_noun(words, at)) || head.plain.ends_with("day");
-    let empty = is_idle(&head.plain) && head.plain != "day"
-        || is_adjective(&head.plain)
-        || head.plain.ends_with("est")
-        || phrase.len() == 1 && head.plain == "day";
-    ((determined || known) && !empty).then(|| titled(phrase))
 }
 
 /// "The test on this chapter": what takes place, and not what it is about.
@@ -207,15 +182,6 @@ static UNDONE: WordList = WordList::new(
     "time work space room plans money news questions something nothing everything anything it that this them one two three four five six \
     more enough some lots plenty access until till no not been to got had people kids stuff things",
 );
-
-/// "At St. Mark's, at six.": a place and an hour, of what was named before.
-pub(super) fn placed(said: &Said<'_>) -> bool {
-    let first = said.all.first().is_some_and(|first| first.is_any("at in"));
-    said.hour_alone
-        && first
-        && said.all.len() < 6
-        && said.all.iter().skip(1).all(|word| !word.is_any(&PRONOUNS) && !word.is_any("is are will have"))
-}
 
 /// The event noun that stands nearest before the date, else the first after it, with the words that describe it.
 pub(super) fn named(said: &Said<'_>) -> Option<String> {

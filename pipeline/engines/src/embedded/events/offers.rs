@@ -7,7 +7,7 @@ use stages::EventDraft;
 
 use super::happenings::joined;
 use super::phrase::{Said, last_person};
-use super::{DURATION, Earlier, is_usable};
+use super::{DURATION, Earlier, QUESTION, is_usable};
 use crate::embedded::dates::{Found, Reference};
 use crate::embedded::lexicon::trades;
 use crate::embedded::pattern::Pattern;
@@ -29,7 +29,7 @@ const STANDS: usize = 2;
 /// "Would Monday at ten work?", "I could do Tuesday", "the first slot I have is Friday", "how about nine?".
 static OFFERS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:how\s+about|what\s+about|are\s+we\s+(?:still\s+)?on\s+for\s+(?P<what>[\p{L}-]+)|(?:can|could|shall|should)\s+(?:we|you)\s+(?:(?P<talk>talk|speak|chat|catch\s+up)|meet|come|pop|schedule|arrange|set\s+up|have|do|say|book)|shall\s+we\s+say|(?:i|we|he|she|they|you)\s+(?:can|could)\s+(?:do|offer|manage|fit|squeeze|make)|(?:can|could)\s+(?:you|we|i)\s+(?:do|make|manage)|i(?:'ve|\s+have)\s+(?:got\s+)?(?:a\s+(?:slot|space|gap)|an\s+opening)|(?:slot|opening|appointment)\s+(?:i|we)\s+have|would\s+(?:\S+\s+){1,6}?(?:work|suit|be\s+(?:ok|okay|good|fine|better|all\s+right))|would\s+(?:work|suit)|(?:does|is)\s+(?:\S+\s+){1,6}?(?:work|suit|good|okay|ok|fine|any\s+good|possible|convenient)|are\s+you\s+(?:free|around|available)|(?:i'm|we're|he's|she's)\s+(?:free|available))\b",
+        r"(?i)\b(?:how\s+about|what\s+about|are\s+we\s+(?:still\s+)?on\s+for\s+(?P<what>[\p{L}-]+)|(?:can|could|shall|should)\s+(?:we|you)\s+(?:(?P<talk>talk|speak|chat|catch\s+up)|(?P<meet>meet)|come|pop|schedule|arrange|set\s+up|have|do|say|book)|shall\s+we\s+say|(?:i|we|he|she|they|you)\s+(?:can|could)\s+(?:do|offer|manage|fit|squeeze|make)|(?:can|could)\s+(?:you|we|i)\s+(?:do|make|manage)|i(?:'ve|\s+have)\s+(?:got\s+)?(?:a\s+(?:slot|space|gap)|an\s+opening)|(?:slot|opening|appointment)\s+(?:i|we)\s+have|would\s+(?:\S+\s+){1,6}?(?:work|suit|be\s+(?:ok|okay|good|fine|better|all\s+right))|would\s+(?:work|suit)|(?:does|is)\s+(?:\S+\s+){1,6}?(?:work|suit|good|okay|ok|fine|any\s+good|possible|convenient)|are\s+you\s+(?:free|around|available)|(?:i'm|we're|he's|she's)\s+(?:free|available))\b",
     )
 });
 static DELIVERS: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\bdeliver(?:s|ed|y)?\b"));
@@ -55,6 +55,11 @@ pub(super) fn time_alone(text: &str, dates: &[Found]) -> Option<Found> {
     let date = dates.iter().find(|date| is_usable(date))?;
     let rest = joined(&Said::new(text, &(0..text.len()), date, dates).all);
     TIME_ALONE.is_match(&rest).then(|| date.clone())
+}
+
+/// Whether a sentence offers a time.
+pub(super) fn is_offer(sentence: &str) -> bool {
+    OFFERS.is_match(sentence)
 }
 
 /// Whether a sentence agrees, and takes nothing back.
@@ -92,6 +97,11 @@ pub(super) fn settle(offer: Offer, answers: bool) -> Result<(NaiveDate, bool, Ev
 /// More words than these say more than what is to take place and when.
 const LONGEST_QUESTION: usize = 7;
 
+/// Whether a sentence asks if what it says may be.
+pub(super) fn proposes(text: &str) -> bool {
+    text.ends_with('?') && (QUESTION.is_match(text) || text.split(' ').count() <= LONGEST_QUESTION)
+}
+
 /// What takes place, and nothing else but prepositions.
 fn noun_alone(rest: &str) -> bool {
     let mut words =
@@ -122,7 +132,8 @@ pub(super) fn read(
     };
     let here = super::nouns::happening_in(text)
         .or_else(|| part("what"))
-        .or_else(|| part("talk").map(|_| "Talk".to_owned()));
+        .or_else(|| part("talk").map(|_| "Talk".to_owned()))
+        .or_else(|| part("meet").map(|_| "Meeting".to_owned()));
     let comes = || {
         // "We deliver. - Friday between nine and twelve? - Lovely."
         if DELIVERS.is_match(earlier.text) {

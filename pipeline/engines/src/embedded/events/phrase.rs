@@ -23,8 +23,6 @@ pub(super) struct Said<'t> {
     pub(super) hour_alone: bool,
     /// The date says an hour.
     pub(super) timed: bool,
-    /// The date is a subject: "Friday's the fair".
-    pub(super) contracted: bool,
     /// A comma or a stop ends what the date belongs to: "it's on the third, gates open at eleven".
     pub(super) ended: bool,
 }
@@ -49,9 +47,8 @@ impl<'t> Said<'t> {
         }
         let all = before.iter().chain(&after).cloned().collect();
         let end = date.spans.last().map_or(piece.start, |span| span.end);
-        let contracted = text.get(end..).is_some_and(|rest| rest.starts_with("'s "));
         let ended = text.get(end..).is_some_and(|rest| rest.starts_with([',', '.', ';', '!']));
-        Self { before, after, all, hour_alone: date.bare, timed: date.time().is_some(), contracted, ended }
+        Self { before, after, all, hour_alone: date.bare, timed: date.time().is_some(), ended }
     }
 }
 
@@ -135,6 +132,10 @@ fn last_thing_of(text: &str) -> Option<String> {
         {
             return None;
         }
+        // "The form's been on my table" is about the form.
+        if at > 2 && is_placed_by(&words, at - 1) {
+            return None;
+        }
         let mut phrase = noun_phrase_from(&words, at + 1);
         // "A music stand of ours" is a music stand.
         if let [thing @ .., of, whose] = phrase
@@ -163,8 +164,19 @@ fn last_thing_of(text: &str) -> Option<String> {
         let lead =
             if matches!(determiner.plain.as_str(), "my" | "our") { determiner.plain.as_str() } else { "the" };
         let phrase: Vec<&str> = phrase.iter().map(|word| word.said).collect();
-        named.then(|| format!("{lead} {}", phrase.join(" ")))
+        let phrase = phrase.join(" ");
+        named.then(|| format!("{lead} {}", phrase.strip_suffix("'s").unwrap_or(&phrase)))
     })
+}
+
+/// Whether the preposition at `at` says where something is that was named before it.
+fn is_placed_by(words: &[Word<'_>], at: usize) -> bool {
+    let is = |word: &Word<'_>| word.is_any("is are was were been still") || word.plain.ends_with("'s");
+    words.get(at).is_some_and(|word| word.is_any("on in at by under behind"))
+        && words.get(at - 1).is_some_and(is)
+        && words.get(..at - 1).is_some_and(|before| {
+            before.iter().any(|word| word.is_any("the my our your his her their this that"))
+        })
 }
 
 /// To whom one does it is a person.

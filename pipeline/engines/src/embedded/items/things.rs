@@ -141,3 +141,19 @@ static OBJECT: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^\p{{L}}+(?:\s+(?:up|out|in|down|off|back|over|away|together|me|us|you|him|her|them))?\s+(?P<one>{noun})(?:\s+and\s+(?P<other>{noun}))?(?:[,.]|$|\s+(?:of|on|in|at|for|from|to|with|by|under|over|before|after|until|that|which|who|and|about|into|onto|up|out|off|down|back|when|where|as|so|because|today|tomorrow|tonight|please)\b)"
     ))
 });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_a_thing_is_is_not_what_it_means() {
+        for (before, thing) in [
+            ("The form's been on my table for weeks,", "the form"),
+            ("and the washing's still on the line,", "the washing"),
+            ("I put it on the table,", "the table"),
+        ] {
+            assert_eq!(thing_of(before).as_deref(), Some(thing), "{before}");
+        }
+    }
+}
