@@ -173,6 +173,25 @@ async fn search_uses_the_new_language_for_thousands_of_old_memories() {
     assert_eq!(bench.ledger.store().index_things(10).await.unwrap(), 0, "nothing is left to be forgotten");
 }
 
+/// A process that stores words by the language before ends while another one forgets them.
+#[tokio::test]
+async fn search_uses_the_new_language_for_what_was_indexed_by_the_old_one_meanwhile() {
+    let bench = Bench::new().await;
+    bench.post(&format!("{P}/memories"), json!({"content": "Mag keine Tomaten"})).await;
+    bench.post(&format!("{P}/action-items"), json!({"description": "Tomaten essen"})).await;
+    bench
+        .run(
+            "update users set language = 'de', memories_forgotten_to = '', items_forgotten_to = '' \
+             where user_id = 'ann'",
+        )
+        .await;
+    let late = "update memories set words = to_tsvector('english', content) || array_to_tsvector(array['u' || md5(user_id)]); \
+        update action_items set words = to_tsvector('english', description) || array_to_tsvector(array['u' || md5(user_id)])";
+    let index = async { bench.ledger.store().index_things(10).await.unwrap() };
+    assert_eq!(bench.database.overtaken_by(late, index).await, 2);
+    assert_eq!(ids(&bench, "q=Tomate").await.len(), 2);
+}
+
 #[tokio::test]
 async fn search_finds_an_old_memory_among_thousands() {
     let bench = Bench::new().await;

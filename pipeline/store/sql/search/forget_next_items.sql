@@ -11,7 +11,7 @@ with next as (
     update action_items a
     set words = null
     from next n
-    where a.user_id = $1 and a.action_item_id = n.action_item_id and a.words is not null
+    where a.user_id = $1 and a.action_item_id = n.action_item_id
 )
 select max(action_item_id)
 from next
