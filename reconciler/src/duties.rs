@@ -115,8 +115,9 @@ impl Reconciler {
             let (pruned, ended) = self.operations.prune(self.settings.retention, batch).await;
             let gone = [pruned.jobs, pruned.deliveries, pruned.actions, pruned.requests];
             self.metrics.count(Action::Pruned, gone.iter().sum());
-            let mut of_each = gone.iter().chain([&pruned.webhooks, &pruned.short_lived]);
-            let is_full = of_each.any(|gone| *gone >= batch.unsigned_abs());
+            let is_full = gone.iter().chain([&pruned.short_lived]).any(|gone| *gone >= batch.unsigned_abs())
+                // Theirs have a size of their own.
+                || pruned.webhooks >= self.settings.page.unsigned_abs();
             if !is_full || !self.has_time(began) {
                 return ended;
             }
