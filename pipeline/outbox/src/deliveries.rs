@@ -37,7 +37,7 @@ pub struct DeliveryPolicy {
     pub breaker_after: i32,
     /// How long the breaker stays open.
     pub breaker_open: Duration,
-    /// Nothing but failures for this long, and as many as open the breaker, disable the endpoint.
+    /// Nothing but failures for this long, and as many as open the breaker, disable the endpoint; fewer are forgotten.
     pub disable_after: Duration,
 }
 

@@ -23,7 +23,8 @@ pub(crate) struct ReceiverHealth {
 /// How much a receiver may fail, without a success in between, until it is disabled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Patience {
-    /// For so long and so many times: two failures that lie days apart say nothing of the time between them.
+    /// For so long and so many times. Fewer in so long a time say nothing of it, and are forgotten with the next one: after a refusal of
+    /// weeks ago a receiver that is away for a minute is no dead one.
     For { long: Duration, times: i32 },
     /// So many times.
     Times(i32),
@@ -44,8 +45,15 @@ impl ReceiverHealth {
                 let failed = self.failed(now);
                 let is_too_much = match patience {
                     Patience::For { long, times } => {
-                        failed.consecutive_failures >= times
-                            && self.failing_since.is_some_and(|since| since <= now - span(long))
+                        let is_long = self.failing_since.is_some_and(|since| since <= now - span(long));
+                        if is_long && failed.consecutive_failures < times {
+                            return Some(Self {
+                                failing_since: Some(now),
+                                consecutive_failures: 1,
+                                ..failed
+                            });
+                        }
+                        is_long
                     }
                     Patience::Times(most) => failed.consecutive_failures >= most,
                 };
@@ -109,7 +117,8 @@ mod tests {
         let failing = ReceiverHealth { failing_since: Some(at(0)), consecutive_failures: 2, ..healthy() };
         assert!(failing.after(Health::Failing, LONG, at(99)).unwrap().enabled);
         let seldom = ReceiverHealth { consecutive_failures: 1, ..failing.clone() };
-        assert!(seldom.after(Health::Failing, LONG, at(100)).unwrap().enabled, "the second in a long time");
+        let anew = ReceiverHealth { failing_since: Some(at(100)), consecutive_failures: 1, ..healthy() };
+        assert_eq!(seldom.after(Health::Failing, LONG, at(100)), Some(anew), "the second in a long time");
         let disabled = failing.after(Health::Failing, LONG, at(100)).unwrap();
         assert_eq!((disabled.enabled, disabled.disabled_reason.as_deref()), (false, Some("failing")));
         let by_owner = ReceiverHealth { enabled: false, disabled_reason: Some("by_owner".into()), ..failing };
