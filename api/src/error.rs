@@ -124,8 +124,12 @@ impl Refusal {
 
 /// The body of a refusal in an example of the document.
 pub(crate) fn example(status: u16, detail: &str) -> Value {
-    Refusal { code: Code::of_example(status, detail), detail: detail.into() }
-        .body(Some("0197c0de-5a1b-7c3d-9e2f-000000000001"))
+    example_of(Code::of_example(status, detail), detail)
+}
+
+/// The same of a code that has several words.
+pub(crate) fn example_of(code: Code, detail: &str) -> Value {
+    Refusal { code, detail: detail.into() }.body(Some("0197c0de-5a1b-7c3d-9e2f-000000000001"))
 }
 
 /// A refusal whose words are always the same.

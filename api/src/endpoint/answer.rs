@@ -4,7 +4,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use crate::{
-    error::example,
+    error::{Code, example, example_of},
     shapes::{Problem, Shape},
 };
 
@@ -67,6 +67,12 @@ impl Answer {
     pub(crate) fn refusal(status: u16, words: &'static str, detail: &str) -> Self {
         let examples = vec![example(status, detail)];
         Self { schema: Some(one::<Problem>), examples, ..Self::bare(status, words) }
+    }
+
+    /// The same with a code that has several words.
+    pub(crate) fn refusal_of(code: Code, words: &'static str, detail: &str) -> Self {
+        let examples = vec![example_of(code, detail)];
+        Self { schema: Some(one::<Problem>), examples, ..Self::bare(code.status().as_u16(), words) }
     }
 
     /// A header of `components.headers` that comes with it.

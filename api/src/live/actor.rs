@@ -207,8 +207,7 @@ impl Actor {
                 hanging_up = Some(tokio::spawn(writer::hang_up(out.clone(), frames)));
             }
         }
-        let code = self.last_word(&out);
-        drop(out);
+        let code = self.last_word(out).await;
         if let Some(hanging_up) = hanging_up {
             let _ = tokio::time::timeout(writer::REST, hanging_up).await;
         }

@@ -39,6 +39,9 @@ const OTHER_SERVER: &str =
 
 const ALL: &str = "/v1/apps";
 const ONE: &str = "/v1/apps/{app_id}";
+/// Why the operator allows no such app.
+const OFF: &str = "Apps are switched off on this instance";
+const NOT_PUBLIC: &str = "Public apps are not allowed on this instance";
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     let which = || takes(read_app_id, &[("app_id", "Which app.", "")]);
@@ -66,6 +69,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
                     .leads_to("create_app_key", "app_id", "/id")
                     .leads_to("delete_app", "app_id", "/id"),
             )
+            .answers(not_allowed(NOT_PUBLIC))
             .conflict("There are 50 apps already"),
         Endpoint::get(ALL, Scope::AppsRead, list)
             .named("list_apps", "List apps")
@@ -92,6 +96,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             )
             .answers(Answer::one::<shapes::App>("As it is now."))
             .answers(not_owner())
+            .answers(not_allowed(NOT_PUBLIC))
             .not_found(KIND)
             .conflict("The app was changed by another request meanwhile"),
         Endpoint::delete(ONE, Scope::AppsWrite, delete)
@@ -107,6 +112,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .can_refuse()
             .answers(Answer::one::<shapes::App>("As it is now."))
             .answers(not_owner())
+            .answers(not_allowed(OFF))
             .not_found(KIND)
             .conflict("The app was changed by another request meanwhile"),
         Endpoint::post("/v1/apps/enable", Scope::AppsWrite, enable)
@@ -117,6 +123,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             )
             .query(which())
             .answers(Answer::one::<shapes::AppStatus>("Done."))
+            .answers(not_allowed(OFF))
             .answers(Answer::refusal(400, "The user has not connected to the app.", "App setup is not completed"))
             .not_found(KIND)
             .conflict("There are 50 installed apps already")
@@ -127,6 +134,12 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .query(which())
             .answers(Answer::one::<shapes::AppStatus>("Done.")),
     ]
+}
+
+/// 403 where the operator has switched apps off, or public ones.
+fn not_allowed(detail: &str) -> Answer {
+    let words = "Apps, or public ones, are switched off, or the key lacks the scope.";
+    Answer::refusal_of(Code::AppsNotAllowed, words, detail)
 }
 
 /// 403 to everybody but its owner.
@@ -236,7 +249,7 @@ async fn enable(
 ) -> Reply<shapes::AppStatus> {
     let id = query(&parameters, read_app_id)?;
     if state.settings.apps == AppsMode::Off {
-        return Err(Error::AppsNotAllowed("Apps are switched off on this instance"));
+        return Err(Error::AppsNotAllowed(OFF));
     }
     let app = state.ledger.store().app(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
     if let Some(url) = &app.fields.setup_completed_url
@@ -281,10 +294,8 @@ fn shape(state: &AppState, user: &UserId, app: &App) -> shapes::App {
 
 fn may_be_made(state: &AppState, visibility: AppVisibility) -> Result<(), Error> {
     match (state.settings.apps, visibility) {
-        (AppsMode::Off, _) => Err(Error::AppsNotAllowed("Apps are switched off on this instance")),
-        (AppsMode::Private, AppVisibility::Public) => {
-            Err(Error::AppsNotAllowed("Public apps are not allowed on this instance"))
-        }
+        (AppsMode::Off, _) => Err(Error::AppsNotAllowed(OFF)),
+        (AppsMode::Private, AppVisibility::Public) => Err(Error::AppsNotAllowed(NOT_PUBLIC)),
         _ => Ok(()),
     }
 }

@@ -3,10 +3,10 @@
 use live::{Action, CloseCode, Event, ServiceStatus, StatusFrame};
 use tokio::{
     sync::mpsc,
-    time::{Duration, Instant},
+    time::{Duration, Instant, timeout},
 };
 
-use super::{Actor, Out};
+use super::{Actor, Out, writer};
 
 /// How long recognition may take for what was said before the end.
 const FINISH: Duration = Duration::from_secs(5);
@@ -123,11 +123,13 @@ impl Actor {
     }
 
     /// Why the socket is closed. A client whose words could not be stored in time is told here.
-    pub(super) fn last_word(&self, out: &mpsc::Sender<Out>) -> CloseCode {
+    pub(super) async fn last_word(&mut self, out: mpsc::Sender<Out>) -> CloseCode {
         let code = self.close.or(self.ending.as_ref().map(|ending| ending.code));
         let code = code.unwrap_or(CloseCode::ByClient);
         if !self.close_sent {
             let _ = out.try_send(Out::Close(code));
+            // A process that stops waits for this session, and not for its writer.
+            let _ = timeout(writer::REST, out.closed()).await;
         }
         code
     }
