@@ -53,8 +53,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .says(
                 "Delivers once more what was given up, each under its own id. What is still being tried goes on as it is, and \
                  what happened while the endpoint was disabled was not written down for it: ask for that by its time. Of tens of \
-                 thousands a request reaches a part, whole thousands: repeat it as long as it answers such a number, and not until \
-                 it answers 0, because what the receiver refuses is given up again at once.",
+                 thousands a request reaches a part: repeat it until it answers 0.",
             )
             .body(
                 "Recovery",

@@ -9,7 +9,7 @@ use sqlx::PgConnection;
 use super::read::share_endpoint;
 use crate::Outbox;
 
-/// How many one transaction makes due again. Owners repeat a request that answers a multiple of it: it reached a part.
+/// How many one transaction makes due again.
 const BATCH: i64 = 1_000;
 
 /// For how long a request begins a further one: it is answered before it is given up.
