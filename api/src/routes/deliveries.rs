@@ -53,7 +53,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .says(
                 "Delivers once more what was given up, each under its own id. What is still being tried goes on as it is, and \
                  what happened while the endpoint was disabled was not written down for it: ask for that by its time. Of tens of \
-                 thousands a request reaches a part: repeat it until it answers 0.",
+                 thousands a request reaches a part: repeat it with `next_since` as `since`, until that is null.",
             )
             .body(
                 "Recovery",
@@ -140,7 +140,7 @@ async fn recover(
         return Err(Error::Invalid(vec![Problem::rule(loc, "since must not be in the future")]));
     }
     let recovered = state.ledger.outbox().recover(&caller.user, &endpoint, since.at, RECOVERS_FOR).await?;
-    Ok(Json(shapes::recovered(recovered.ok_or(Error::NotFound(KIND))?)))
+    Ok(Json(shapes::recovered(&recovered.ok_or(Error::NotFound(KIND))?)))
 }
 
 fn read_since(fields: &mut Fields<'_>) -> Option<Instant> {

@@ -99,9 +99,12 @@ shape! {
 
 shape! {
     /// What a recovery sends again.
-    pub recovered(deliveries: u64) -> Recovered {
+    pub recovered(recovery: &outbox::deliveries::recover::Recovery) -> Recovered {
         /// How many deliveries.
-        recovered: u64 = deliveries, 3;
+        #[schemars(range(min = 0))]
+        recovered: i64 = recovery.deliveries, 3;
+        /// Where there may be more: `since` of the next request.
+        next_since: Option<Time> = recovery.next.map(Time::from), null;
     }
 }
 

@@ -119,7 +119,10 @@ async fn webhook_recovery_takes_a_time_and_returns_the_count() {
     let bench = Bench::new().await;
     let made = bench.post(&format!("{P}/webhooks"), json!({ "url": "https://example.org/hook" })).await;
     let path = format!("{P}/webhooks/{}/recover", made.body["id"].as_str().unwrap());
-    assert_eq!(bench.post(&path, json!({ "since": "2026-01-01" })).await.body, json!({ "recovered": 0 }));
+    assert_eq!(
+        bench.post(&path, json!({ "since": "2026-01-01" })).await.body,
+        json!({ "recovered": 0, "next_since": null })
+    );
     assert_eq!(bench.post(&path, json!({})).await.kinds(), [("missing", &json!(["body", "since"]))]);
     let future = bench.post(&path, json!({ "since": "2996-01-01T00:00:00Z" })).await;
     assert_eq!(future.kinds(), [("value_error", &json!(["body", "since"]))]);

@@ -184,7 +184,7 @@ impl Operations {
         };
         let lost = Lost { since, begun, limit };
         let due_at = enabled.then_some(now);
-        let recovered = make_lost_due(&mut transaction, (user, endpoint), &lost, due_at).await?;
+        let recovered = make_lost_due(&mut transaction, (user, endpoint), &lost, due_at).await?.deliveries;
         if recovered == 0 {
             // Ended explicitly, and not by the driver: a claim skips locked rows.
             transaction.rollback().await?;
@@ -193,7 +193,7 @@ impl Operations {
         action.record(&mut transaction, "recover_webhook", Some(user), endpoint, now).await?;
         transaction.commit().await?;
         self.db.waker().deliveries_written();
-        Ok(Some(recovered))
+        Ok(Some(recovered.unsigned_abs()))
     }
 }
 

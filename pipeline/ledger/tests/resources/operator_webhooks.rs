@@ -1,7 +1,7 @@
 //! What operators see and repair of webhooks: one endpoint at a time, and never against its owner's setting.
 
 use operations::{ActionFilter, Enabled};
-use outbox::{DeliveryOutcome, DeliveryPolicy, deliveries::recover::RECOVERS_FOR};
+use outbox::{DeliveryOutcome, DeliveryPolicy};
 use records::{Timestamp, UserId};
 
 use crate::{
@@ -205,8 +205,7 @@ async fn owner_recover_leaves_deliveries_claimed_meanwhile() {
     let taken = "update webhook_deliveries set status = 'sending', epoch = 1, finished_at = null, \
         sending_until = now() + interval '1 minute' where delivery_id in ('lost', 'cancelled')";
     let since = yesterday(&world).await;
-    let operation =
-        async { world.ledger.outbox().recover(&world.ann, "w", since, RECOVERS_FOR).await.unwrap() };
+    let operation = async { world.recover(&world.ann, "w", since).await };
     let done = world.database.overtaken_by(taken, operation).await;
     assert_eq!(done, Some(0));
     assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'sending'").await, 6);

@@ -2,10 +2,7 @@
 //! the other user's rows nor the user's other ones.
 
 use chrono::TimeDelta;
-use outbox::{
-    ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, EndpointChange, Redelivery,
-    deliveries::recover::RECOVERS_FOR,
-};
+use outbox::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, EndpointChange, Redelivery};
 use records::UserId;
 use sqlx::AssertSqlSafe;
 
@@ -254,8 +251,7 @@ async fn redeliver_and_recover_change_no_other_delivery() {
         )
         .await;
     let since = world.ledger.db().now().await.unwrap() - TimeDelta::days(2);
-    let recovered =
-        async { world.ledger.outbox().recover(&world.ann, "v", since, RECOVERS_FOR).await.unwrap() };
+    let recovered = async { world.recover(&world.ann, "v", since).await };
     let all_of_v = "t ->> 'endpoint_id' = 'v'";
     assert_eq!(
         changes_only_own(&world, all_of_v, recovered).await,

@@ -4,7 +4,7 @@ use std::{ops::Deref, time::Duration};
 
 use ledger::{Ledger, OperatorAction, Settings};
 use operations::{Operations, Pruned};
-use outbox::{ClaimedDelivery, DeliveryPolicy, NewEndpoint};
+use outbox::{ClaimedDelivery, DeliveryPolicy, NewEndpoint, deliveries::recover::RECOVERS_FOR};
 use records::{ConversationId, EventKind, Segment, Timestamp, UserId, WebhookFormat};
 use secrecy::SecretString;
 use sqlx::AssertSqlSafe;
@@ -40,6 +40,12 @@ impl World {
     /// The operators' handle on the same database.
     pub(crate) fn operations(&self) -> Operations {
         Operations::new(&self.ledger)
+    }
+
+    /// How many deliveries the owner of a webhook recovers.
+    pub(crate) async fn recover(&self, user: &UserId, endpoint: &str, since: Timestamp) -> Option<i64> {
+        let recovery = self.ledger.outbox().recover(user, endpoint, since, RECOVERS_FOR).await.unwrap();
+        recovery.map(|recovery| recovery.deliveries)
     }
 
     /// Creates a conversation that started at 9:00 and was created `minute` minutes later.

@@ -1,5 +1,6 @@
 -- Makes at most $6 of an endpoint's deliveries that happened at $3 or later and were given up before $4 due at $5, or
--- when the endpoint is enabled. What was about a deleted conversation stays cancelled.
+-- when the endpoint is enabled. What was about a deleted conversation stays cancelled. Answers how many, and when the last
+-- of them happened.
 with lost as (
     select delivery_id
     from webhook_deliveries d
@@ -15,13 +16,18 @@ with lost as (
     order by occurred_at, delivery_id
     limit $6
     for update
+),
+due as (
+    update webhook_deliveries d
+    set status = 'pending',
+        tries = 0,
+        finished_at = null,
+        next_at = coalesce($5::timestamptz, 'infinity')
+    from lost l
+    where d.user_id = $1
+      and d.endpoint_id = $2
+      and d.delivery_id = l.delivery_id
+    returning d.occurred_at
 )
-update webhook_deliveries d
-set status = 'pending',
-    tries = 0,
-    finished_at = null,
-    next_at = coalesce($5::timestamptz, 'infinity')
-from lost l
-where d.user_id = $1
-  and d.endpoint_id = $2
-  and d.delivery_id = l.delivery_id
+select count(*) as deliveries, max(occurred_at) as last
+from due

@@ -18,8 +18,8 @@ pub const RECOVERS_FOR: Duration = Duration::from_secs(5);
 impl Outbox {
     /// Makes every delivery of an endpoint that happened at or after `since` and was given up (exhausted, or cancelled when
     /// the endpoint said 410) due again, under its own id, with a round of tries of its own; at a disabled endpoint they
-    /// wait until it is enabled. What was about a deleted conversation stays cancelled. Answers how many; of very many those that
-    /// were reached when no further batch was begun, `longest` after the first one. `None`: no such endpoint.
+    /// wait until it is enabled. What was about a deleted conversation stays cancelled. Of very many it reaches those whose batch
+    /// was begun within `longest`. `None`: no such endpoint.
     ///
     /// # Errors
     /// When the database does not answer; what was made due by then stays due.
@@ -29,11 +29,11 @@ impl Outbox {
         endpoint: &str,
         since: Timestamp,
         longest: Duration,
-    ) -> Result<Option<u64>, Error> {
+    ) -> Result<Option<Recovery>, Error> {
         let began = Instant::now();
         // What ends after this moment belongs to the new round, or the loop could follow it for ever.
         let begun = self.db.now().await?;
-        let mut recovered = 0;
+        let mut deliveries = 0;
         loop {
             let (mut transaction, now) = self.db.begin().await?;
             let Some(enabled) = share_endpoint(&mut transaction, user, endpoint).await? else {
@@ -43,15 +43,34 @@ impl Outbox {
             let due_at = enabled.then_some(now);
             let batch = make_lost_due(&mut transaction, (user, endpoint), &lost, due_at).await?;
             transaction.commit().await?;
-            recovered += batch;
-            if batch > 0 {
+            deliveries += batch.deliveries;
+            if batch.deliveries > 0 {
                 self.db.waker().deliveries_written();
             }
-            if batch < BATCH.unsigned_abs() || began.elapsed() >= longest {
-                return Ok(Some(recovered));
+            let next = batch.last.filter(|_| batch.deliveries == BATCH);
+            if next.is_none() || began.elapsed() >= longest {
+                return Ok(Some(Recovery { deliveries, next }));
             }
         }
     }
+}
+
+/// What was recovered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recovery {
+    /// How many deliveries.
+    pub deliveries: i64,
+    /// Where there may be more: what happened from this moment on was not reached.
+    pub next: Option<Timestamp>,
+}
+
+/// A batch of what was lost.
+#[derive(Clone, Copy, Debug, sqlx::FromRow)]
+pub struct Batch {
+    /// How many deliveries.
+    pub deliveries: i64,
+    /// When the last of them happened.
+    last: Option<Timestamp>,
 }
 
 /// What is to be recovered.
@@ -71,15 +90,14 @@ pub async fn make_lost_due(
     (user, endpoint): (&UserId, &str),
     lost: &Lost,
     due_at: Option<Timestamp>,
-) -> Result<u64, sqlx::Error> {
-    sqlx::query(include_str!("../../sql/deliveries/recover.sql"))
+) -> Result<Batch, sqlx::Error> {
+    sqlx::query_as(include_str!("../../sql/deliveries/recover.sql"))
         .bind(user.as_str())
         .bind(endpoint)
         .bind(lost.since)
         .bind(lost.begun)
         .bind(due_at)
         .bind(lost.limit)
-        .execute(connection)
+        .fetch_one(connection)
         .await
-        .map(|done| done.rows_affected())
 }
