@@ -27,8 +27,8 @@ pub struct UserLine {
 /// may have millions, and vacuum waits for the end of an export.
 fn batch(table: &str) -> i64 {
     match table {
-        "photos" | "apps" => 10,
-        "conversations" | "transcript_segments" | "webhook_deliveries" => 100,
+        "photos" | "apps" | "webhook_deliveries" => 10,
+        "conversations" | "transcript_segments" => 100,
         _ => 1_000,
     }
 }
