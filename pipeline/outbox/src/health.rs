@@ -23,8 +23,8 @@ pub(crate) struct ReceiverHealth {
 /// How much a receiver may fail, without a success in between, until it is disabled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Patience {
-    /// For so long and so many times. Fewer in so long a time say nothing of it, and are forgotten with the next one: after a refusal of
-    /// weeks ago a receiver that is away for a minute is no dead one.
+    /// For so long and so many times. Fewer failures in that time are forgotten with the next one: a receiver that refused once weeks ago
+    /// and is down for a minute today is not disabled.
     For { long: Duration, times: i32 },
     /// So many times.
     Times(i32),

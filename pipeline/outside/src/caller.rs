@@ -45,7 +45,7 @@ pub enum Heard {
     TooLong,
     /// The answer is compressed, which was not asked for, or broke off.
     Broken,
-    /// There is none, or it did not end in time.
+    /// No answer came, or it did not end in time.
     Failed(Failure),
 }
 

@@ -20,7 +20,7 @@ pub fn root() -> PathBuf {
 /// A file's text, by its path from the root.
 ///
 /// # Panics
-/// Where there is none.
+/// If there is no such file.
 pub fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path} cannot be read: {error}"))
 }

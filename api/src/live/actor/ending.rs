@@ -122,7 +122,7 @@ impl Actor {
         }
     }
 
-    /// Why the socket is closed. A client whose words could not be stored in time is told here.
+    /// Why the socket is closed. A client whose words could not be stored in time gets its close frame from here.
     pub(super) async fn last_word(&mut self, out: mpsc::Sender<Out>) -> CloseCode {
         let code = self.close.or(self.ending.as_ref().map(|ending| ending.code));
         let code = code.unwrap_or(CloseCode::ByClient);

@@ -187,7 +187,7 @@ async fn endpoint_is_disabled_after_five_days_of_failures() {
     assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'pending'").await, 3);
 }
 
-/// One event was refused a month ago, and nothing happened since: a receiver that is away for a second today is no dead one.
+/// One event was refused a month ago, and nothing happened since: the receiver fails once today, and is not disabled for it.
 #[tokio::test]
 async fn two_failures_that_lie_a_month_apart_disable_no_endpoint() {
     let world = World::new().await;

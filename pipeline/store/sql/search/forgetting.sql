@@ -1,4 +1,4 @@
--- A user of whom words are still to be forgotten, locked; one whom another process is at is left to it.
+-- Locks a user some of whose words have to be forgotten. A user whom another process has locked is skipped.
 select user_id, memories_forgotten_to, items_forgotten_to
 from users
 where memories_forgotten_to is not null or items_forgotten_to is not null

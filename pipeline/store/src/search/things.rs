@@ -11,7 +11,7 @@ use crate::Store;
 /// How many of each a search compares as they are: their words may be forgotten without a search missing them.
 const COMPARED: i64 = 2_000;
 
-/// A user of whom words are still to be forgotten, and behind which memory and which action item.
+/// A user some of whose words have to be forgotten: those of memories and action items that come after these ids.
 #[derive(sqlx::FromRow)]
 struct ForgettingRow {
     user_id: String,
