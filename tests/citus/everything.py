@@ -68,10 +68,23 @@ class Socket:
         while b"\r\n\r\n" not in self.answer and (more := self.stream.recv(1)):
             self.answer += more
 
+    def until_ready(self):
+        """Waits until its session is open, as a device does: one that is closed before may open behind a later one, and take its place."""
+        frames = b""
+        while b'"ready"' not in frames and (more := self.stream.recv(4096)):
+            frames += more
+
     def say(self, document):
         text, mask = json.dumps(document).encode(), os.urandom(4)
         length = struct.pack(">BH", 0x80 | 126, len(text)) if len(text) > 125 else struct.pack(">B", 0x80 | len(text))
         self.stream.sendall(b"\x81" + length + mask + bytes(byte ^ mask[at % 4] for at, byte in enumerate(text)))
+
+    def told(self):
+        """What it was told and nobody read, in raw frames."""
+        self.stream.settimeout(1)
+        with contextlib.suppress(TimeoutError):
+            return self.stream.recv(65536)
+        return b""
 
     def close(self):
         self.stream.close()
@@ -261,6 +274,7 @@ class Everything:
             spoken = Socket(key, path, port)
             if b" 101 " not in spoken.answer:
                 self.failed.append(f"a live socket: {spoken.answer[:200]}")
+            spoken.until_ready()
             segment = {"id": str(uuid.uuid4()), "text": "Live words about the meeting on Monday.", "start": number, "end": number + 1, "speaker": "SPEAKER_00", "is_user": True}
             spoken.say({"type": "suggested_transcript", "segments": [segment]})
             if number == 1:
@@ -272,7 +286,7 @@ class Everything:
                         break
                     time.sleep(0.5)
                 if not there:
-                    self.failed.append(f"what was said live is not there: {str(in_progress)[:200]}")
+                    self.failed.append(f"what was said live is not there: {str(in_progress)[:200]}, its socket was told: {spoken.told()[-800:]}")
                 self.ask("POST", "/v1/conversations", key, {})
             spoken.close()
 
