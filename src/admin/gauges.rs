@@ -161,7 +161,7 @@ mod tests {
     async fn scrape_shows_the_age_of_the_queue_while_other_parts_cannot_be_read() {
         const AGE: &str = "listen_finalization_oldest_ready_age_seconds";
         let database = TestDatabase::new().await;
-        // A lock of the server's own view is one of `pg_database`, too, without which nobody in the whole server can connect.
+        // Locking the system view would also lock `pg_database`, and no other session of the server could connect.
         let view = "create schema simulated; create table simulated.pg_prepared_xacts as select * from pg_prepared_xacts";
         database.run(view).await;
         let options = database.options().options([("search_path", "simulated,pg_catalog,public")]);

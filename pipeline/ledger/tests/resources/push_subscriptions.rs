@@ -63,7 +63,7 @@ async fn repeated_web_push_subscribe_replaces_keys_and_resets_failures() {
     assert_eq!(keys, [("new".to_owned(), "newer".to_owned())]);
 }
 
-/// The service's own network is away for six days. Browsers whose subscription that removed would get no more reminders.
+/// The service's own network is down for six days. If that removed subscriptions, their browsers would get no more reminders.
 #[tokio::test]
 async fn browsers_subscription_stays_while_its_push_service_does_not_answer() {
     for (status, stays) in [(None, 1), (Some(503), 0)] {

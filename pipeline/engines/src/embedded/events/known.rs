@@ -19,7 +19,7 @@ pub(super) struct Known {
     days: Vec<(NaiveDate, BTreeSet<String>)>,
     /// Whether the hour of each was said.
     timed: Vec<bool>,
-    /// The event that a question proposed and nobody has agreed to, and how many sentences ago.
+    /// An event that was proposed in a question and is not agreed yet: its place in `all`, and how many sentences ago it was proposed.
     asked: Option<(usize, usize)>,
 }
 
