@@ -132,67 +132,49 @@ impl Store {
     }
 
     /// Deletes a folder; its conversations stay and are in none. Of many, a batch after the other is taken out first, each in a transaction
-    /// of its own: cut off, the folder is there with fewer.
+    /// of its own: cut off, the folder is there with fewer. The person's row is locked first: a completion that files into the folder
+    /// comes before this, or finds it gone.
     pub async fn delete_folder(&self, user: &UserId, folder: &FolderId) -> Result<DeletedFolder, Error> {
         let mut taken_out = 0;
         loop {
-            match self.empty_or_delete(user, folder).await? {
-                Emptied::Part(conversations) => taken_out += conversations,
-                Emptied::Ended(DeletedFolder::Deleted { taken_out: last }) => {
-                    return Ok(DeletedFolder::Deleted { taken_out: taken_out + last });
-                }
-                Emptied::Ended(refused) => return Ok(refused),
+            let (mut transaction, now) = self.db.begin().await?;
+            lock_user(&mut transaction, user).await?;
+            let is_system: Option<bool> = sqlx::query_scalar(include_str!("../sql/folders/lock.sql"))
+                .bind(user.as_str())
+                .bind(folder.as_str())
+                .fetch_optional(&mut *transaction)
+                .await?;
+            match is_system {
+                None => return Ok(DeletedFolder::Unknown),
+                Some(true) => return Ok(DeletedFolder::System),
+                Some(false) => {}
             }
-        }
-    }
-
-    /// Takes a batch of conversations out of a folder, and deletes it where that was all. The person's row is locked first: a
-    /// completion that files into the folder comes before this, or finds it gone.
-    async fn empty_or_delete(&self, user: &UserId, folder: &FolderId) -> Result<Emptied, Error> {
-        let (mut transaction, now) = self.db.begin().await?;
-        lock_user(&mut transaction, user).await?;
-        let is_system: Option<bool> = sqlx::query_scalar(include_str!("../sql/folders/lock.sql"))
-            .bind(user.as_str())
-            .bind(folder.as_str())
-            .fetch_optional(&mut *transaction)
-            .await?;
-        match is_system {
-            None => return Ok(Emptied::Ended(DeletedFolder::Unknown)),
-            Some(true) => return Ok(Emptied::Ended(DeletedFolder::System)),
-            Some(false) => {}
-        }
-        let emptied = sqlx::query(include_str!("../sql/folders/empty.sql"))
-            .bind(user.as_str())
-            .bind(folder.as_str())
-            .bind(now)
-            .bind(TAKEN_OUT.cast_signed())
-            .execute(&mut *transaction)
-            .await?;
-        let taken_out = emptied.rows_affected();
-        if taken_out >= TAKEN_OUT {
+            let emptied = sqlx::query(include_str!("../sql/folders/empty.sql"))
+                .bind(user.as_str())
+                .bind(folder.as_str())
+                .bind(now)
+                .bind(TAKEN_OUT.cast_signed())
+                .execute(&mut *transaction)
+                .await?
+                .rows_affected();
+            taken_out += emptied;
+            if emptied < TAKEN_OUT {
+                sqlx::query(include_str!("../sql/folders/delete.sql"))
+                    .bind(user.as_str())
+                    .bind(folder.as_str())
+                    .execute(&mut *transaction)
+                    .await?;
+                forget_answers(&mut transaction, user, &[folder.as_str()]).await?;
+                transaction.commit().await?;
+                return Ok(DeletedFolder::Deleted { taken_out });
+            }
             transaction.commit().await?;
-            return Ok(Emptied::Part(taken_out));
         }
-        sqlx::query(include_str!("../sql/folders/delete.sql"))
-            .bind(user.as_str())
-            .bind(folder.as_str())
-            .execute(&mut *transaction)
-            .await?;
-        forget_answers(&mut transaction, user, &[folder.as_str()]).await?;
-        transaction.commit().await?;
-        Ok(Emptied::Ended(DeletedFolder::Deleted { taken_out }))
     }
 }
 
 /// Conversations that are taken out of a folder by one transaction.
 const TAKEN_OUT: u64 = 1_000;
-
-/// What one step of the deletion of a folder came to.
-enum Emptied {
-    /// So many conversations were taken out, and there may be more.
-    Part(u64),
-    Ended(DeletedFolder),
-}
 
 /// Whether the person has that folder, which then stays until the present transaction ends.
 pub(crate) async fn hold_folder(
