@@ -22,6 +22,7 @@ async fn spoken(setup: &Setup, id: &str) {
         source: Source::new("phone"),
         timeout: 2,
         process: "gone".to_owned(),
+        is_ending: Default::default(),
     };
     let live = setup.ledger.store().open_live(&user(), &new).await.unwrap().unwrap();
     let said = Segment {

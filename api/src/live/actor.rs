@@ -275,8 +275,7 @@ impl Actor {
                 operation => {
                     let operator = Arc::clone(&self.operator);
                     let usage = self.ear.as_ref().and_then(|ear| self.taken.due(&operation, ear));
-                    let (current, is_ending) = (self.current.clone(), self.ending.is_some());
-                    *work = Some(Box::pin(operator.carry(current, operation, usage, is_ending)));
+                    *work = Some(Box::pin(operator.carry(self.current.clone(), operation, usage)));
                 }
             }
         }

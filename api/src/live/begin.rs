@@ -84,6 +84,7 @@ impl Actor {
             source: asks.source,
             timeout: asks.silence,
             process: state.settings.live.process.clone(),
+            is_ending: Arc::default(),
         };
         let operator = Operator {
             ledger: state.ledger.clone(),

@@ -77,7 +77,6 @@ impl Operator {
         current: Option<Current>,
         action: Action,
         usage: Option<LiveUsage>,
-        is_ending: bool,
     ) -> Outcome {
         if let (Some(usage), Some(current)) = (usage, &current) {
             self.note(current, &usage).await;
@@ -85,7 +84,7 @@ impl Operator {
         let operator = Arc::clone(&self);
         let done = patiently(move || {
             let (operator, current, action) = (Arc::clone(&operator), current.clone(), action.clone());
-            async move { operator.once(current, action, is_ending).await }
+            async move { operator.once(current, action).await }
         });
         done.await.unwrap_or_else(|| Event::GaveUp.into())
     }
@@ -97,14 +96,9 @@ impl Operator {
         }
     }
 
-    async fn once(
-        &self,
-        current: Option<Current>,
-        action: Action,
-        is_ending: bool,
-    ) -> Result<Outcome, Error> {
+    async fn once(&self, current: Option<Current>, action: Action) -> Result<Outcome, Error> {
         let current = match (action, current) {
-            (Action::Open, _) => return self.open(is_ending).await,
+            (Action::Open, _) => return self.open().await,
             (action, Some(current)) => (action, current),
             (_, None) => return Ok(Event::GaveUp.into()),
         };
@@ -149,11 +143,9 @@ impl Operator {
         })
     }
 
-    /// A session that is ending resumes none: its client may have another socket by now, which would be closed.
-    async fn open(&self, is_ending: bool) -> Result<Outcome, Error> {
+    async fn open(&self) -> Result<Outcome, Error> {
         let fresh_id = ConversationId::new(self.ids.fresh().to_string());
-        let wanted_id = if is_ending { Some(fresh_id.clone()) } else { self.opens.wanted_id.clone() };
-        let new = NewLive { fresh_id, wanted_id, ..self.opens.clone() };
+        let new = NewLive { fresh_id, ..self.opens.clone() };
         let opened = self.ledger.store().open_live(&self.user, &new).await?;
         Ok(match opened {
             Some(live) => {

@@ -22,6 +22,7 @@ async fn live_session_page_shows_the_process_without_words() {
         source: Source::new("phone"),
         timeout: 120,
         process: "host:<7>".to_owned(),
+        is_ending: Default::default(),
     };
     let live = world.ledger.store().open_live(&ann, &new).await.unwrap().unwrap();
     let said = Segment {

@@ -1,5 +1,7 @@
 //! How a session ends: recognition finishes what was said, the machine stores it, and the socket is closed.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use live::{Action, CloseCode, Event, ServiceStatus, StatusFrame};
 use tokio::{
     sync::mpsc,
@@ -58,6 +60,7 @@ impl Actor {
         if self.ending.is_some() || self.is_over {
             return;
         }
+        self.operator.opens.is_ending.store(true, Relaxed);
         let (finish, store) = match code {
             CloseCode::ByClient | CloseCode::Superseded => {
                 // Nothing more is sent to the client: the close frame goes out now, and the rest is stored after it.

@@ -87,6 +87,7 @@ fn new(id: &ConversationId) -> NewLive {
         source: Source::new("phone"),
         timeout: 120,
         process: "p".to_owned(),
+        is_ending: Default::default(),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Which socket owns a live conversation, and what it may append.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use ledger::{Ledger, Settings};
 use records::{ConversationId, Segment, UserId};
 use store::{Appended, LiveLost, SegmentIds};
@@ -175,6 +177,25 @@ async fn open_live_with_a_used_wanted_id_resumes_the_devices_conversation() {
     let resumed = wanted("mine-2", "c5", Some("a")).await;
     assert_eq!((resumed.id.as_str(), resumed.resumed), ("c2", true), "the device's conversation after it");
     assert_eq!(wanted("mine-1", "c6", None).await.id.as_str(), "c6", "without a device its own is not known");
+}
+
+/// A client connected twice within a second; the first socket's open was slower, and closed the second one.
+#[tokio::test]
+async fn open_live_of_a_client_that_has_left_meanwhile_takes_nothing_over() {
+    let world = World::new().await;
+    let current = world.opened_with_segment("c1", Some("a")).await;
+    let locked = world.database.hold_locks("select from users where user_id = 'ann' for update").await;
+    let left = new("c2", Some("a"));
+    let leaving = async {
+        world.database.until_somebody_waits().await;
+        left.is_ending.store(true, Relaxed);
+        drop(locked);
+    };
+    let (opened, ()) = tokio::join!(world.ledger.store().open_live(&world.ann, &left), leaving);
+    let opened = opened.unwrap().unwrap();
+    assert_eq!((opened.id.as_str(), opened.resumed), ("c2", false));
+    let renewed = world.ledger.store().renew_live(&world.ann, &current.id, current.epoch).await.unwrap();
+    assert_eq!(renewed, Ok(()), "the socket that is there keeps its conversation");
 }
 
 #[tokio::test]

@@ -80,6 +80,7 @@ pub(crate) fn new(fresh: &str, device: Option<&str>) -> NewLive {
         source: Source::new("phone"),
         timeout: 120,
         process: "p1".to_owned(),
+        is_ending: Default::default(),
     }
 }
 

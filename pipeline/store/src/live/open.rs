@@ -1,5 +1,10 @@
 //! Opening: the user's conversation in progress is resumed, or a stub is made.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
+
 use db::Error;
 use records::{ConversationId, Source, Timestamp, UserId};
 
@@ -23,6 +28,8 @@ pub struct NewLive {
     pub timeout: i32,
     /// The process that holds the socket.
     pub process: String,
+    /// Set once the session ends: its client may have another socket by now, whose conversation is not taken over.
+    pub is_ending: Arc<AtomicBool>,
 }
 
 /// A live conversation, owned by the socket that was given its epoch.
@@ -63,10 +70,15 @@ impl Store {
         if !lock_user(&mut transaction, user).await? {
             return Ok(None);
         }
+        // Read under the lock of the user's row, which may have been waited for.
+        let wanted_id = match new.is_ending.load(Relaxed) {
+            true => Some(&new.fresh_id),
+            false => new.wanted_id.as_ref(),
+        };
         // The conversation that the client names, else the newest one of its device, is taken over.
         let resumed: Option<OpenedRow> = sqlx::query_as(include_str!("../../sql/live/resume.sql"))
             .bind(user.as_str())
-            .bind(new.wanted_id.as_ref().map(ConversationId::as_str))
+            .bind(wanted_id.map(ConversationId::as_str))
             .bind(new.device_id.as_deref())
             .bind(now)
             .bind(new.timeout)
@@ -86,7 +98,7 @@ impl Store {
                 // A stub under the id that the client wants, or under the fresh one when that is taken or was deleted.
                 let id: String = sqlx::query_scalar(include_str!("../../sql/live/open.sql"))
                     .bind(user.as_str())
-                    .bind(new.wanted_id.as_ref().map(ConversationId::as_str))
+                    .bind(wanted_id.map(ConversationId::as_str))
                     .bind(new.fresh_id.as_str())
                     .bind(now)
                     .bind(&new.language)
