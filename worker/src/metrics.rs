@@ -9,7 +9,7 @@ use prometheus::{
     Registry, core::Collector,
 };
 
-/// How a delivery of a job can be answered (DECISIONS §4, "answer").
+/// How a delivery of a job can be answered (DECISIONS §4, "what metrics count").
 pub const ANSWERS: [&str; 11] = [
     "claimed",
     "leased",

@@ -1,4 +1,4 @@
-//! Why a run failed: the closed list of DECISIONS §4. A code is the column, the metric label, the poll
+//! Why a run failed: a closed list (DECISIONS §4). A code is the column, the metric label, the poll
 //! field and a page in `docs/failures/`; a provider's own text never gets this far.
 
 use crate::named;

@@ -138,7 +138,7 @@ impl Ledger {
     }
 }
 
-/// How a refused claim is answered (DECISIONS §4, "answer of a delivery").
+/// How a refused claim is answered (`docs/cloud-tasks.md`).
 fn refused(refusal: Refusal, state: &State, now: Timestamp) -> NamedClaim {
     let left = |until: Timestamp| (until - now).to_std().unwrap_or_default();
     match refusal {

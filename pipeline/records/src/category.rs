@@ -3,7 +3,7 @@
 use crate::named;
 
 named! {
-    /// What a conversation is about: the 33 categories of DECISIONS §1.
+    /// What a conversation is about: 33 categories.
     Category {
         Personal = "personal", Education = "education", Health = "health", Finance = "finance", Legal = "legal",
         Philosophy = "philosophy", Spiritual = "spiritual", Science = "science",
