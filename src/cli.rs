@@ -65,7 +65,7 @@ pub(crate) enum Command {
     Live(live::Live),
     /// List operators' actions and their reasons.
     Audit(audit::Audit),
-    /// Check every promise against the database.
+    /// Check the service's guarantees against the database.
     Verify(verify::Verify),
     /// Examine a deployment, and say what to do.
     Doctor(doctor::Doctor),

@@ -122,7 +122,7 @@ pub(crate) struct Config {
     /// How long a create waits for its job [seconds].
     #[arg(long, env = "LISTEN_CREATE_WAIT_SECONDS", default_value_t = 25, value_name = "S")]
     pub(crate) create_wait_seconds: u64,
-    /// How long the public address accepts after the first signal to stop, for load balancers to notice [seconds].
+    /// How long the public address accepts connections after the first signal to stop, for load balancers to notice [seconds].
     #[arg(long, env = "LISTEN_DRAIN_SECONDS", default_value_t = 0, value_name = "S")]
     pub(crate) drain_seconds: u64,
     /// Failed runs until a job is a dead letter.
@@ -153,7 +153,7 @@ pub(crate) struct Config {
     /// Concurrent connections from one address (IPv6: one /64); behind a proxy, raise it to `connections`.
     #[arg(long, env = "LISTEN_CONNECTIONS_PER_ADDRESS", default_value_t = 256, value_name = "N")]
     pub(crate) connections_per_address: usize,
-    /// How long finished jobs, deliveries and operator actions are kept; set it alike everywhere, the smallest wins [days].
+    /// How long finished jobs, deliveries and operator actions are kept; set the same value in every process, the smallest wins [days].
     #[arg(long, env = "LISTEN_RETENTION_DAYS", default_value_t = 30, value_name = "DAYS")]
     pub(crate) retention_days: u64,
     /// How long a lease lasts without renewal [seconds].
@@ -171,7 +171,7 @@ pub(crate) struct Config {
     /// When the reconciler runs, besides at start: second minute hour day month weekday.
     #[arg(long, env = "LISTEN_RECONCILER_CRON", default_value = "0 */5 * * * *", value_name = "CRON")]
     pub(crate) reconciler_cron: String,
-    /// What understands text; `auto` is `openai` if its URL or key is set, else `embedded`.
+    /// Engine for text; `auto` is `openai` if its URL or key is set, else `embedded`.
     #[arg(long, env = "LISTEN_TEXT_ENGINE", default_value = "auto", value_name = "ENGINE")]
     pub(crate) text_engine: TextEngine,
     /// How the embedded engine reads dates such as 5/6.

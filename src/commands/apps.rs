@@ -229,7 +229,7 @@ async fn switch(common: &CommonArgs, id: &str, is_on: bool, cause: &Cause) -> an
     match (common.json, is_on) {
         (true, is_on) => print_json(&json!({ "app": id, "switched": if is_on { "on" } else { "off" } })),
         (false, true) => {
-            say!("{id} is switched on; users who get its conversations' webhook install it again")
+            say!("{id} is switched on; users who got its conversations by webhook must install it again")
         }
         (false, false) => say!("{id} is switched off"),
     }

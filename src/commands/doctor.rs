@@ -270,7 +270,7 @@ fn judge(found: &Examination, workers: &Workers, near: &Near) -> Seen {
             queues(near),
             waiting(near),
             counted("leases", found.unwatched_leases, "leases ran out over a minute ago and no process watches them: start a process with the role worker or reconciler"),
-            counted("owners", found.without_owners, "live jobs should have been looked at an hour ago: is a reconciler running?"),
+            counted("owners", found.without_owners, "live jobs have been overdue for a check for an hour: is a reconciler running?"),
             processes::rounds(found, workers),
         ]);
     }

@@ -103,7 +103,7 @@ pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
         Verb::Update { user, id, name, look, no_description } => {
             let change = look.change(name, no_description);
             if change == FolderChange::default() {
-                return Err(Exit::Usage("nothing to change was named".to_owned()).into());
+                return Err(Exit::Usage("name at least one field to change".to_owned()).into());
             }
             let (operations, user, id) = ids::place_of_user(common, user, IdKind::Folder, &id).await?;
             let changed = operations.store().change_folder(&user, &FolderId::new(&id), &change).await?;

@@ -34,7 +34,7 @@ pub(crate) struct Jobs {
 enum Verb {
     /// List jobs, newest first.
     List(list::List),
-    /// Show one job: its state, why it is where it is, its timeline and what operators did.
+    /// Show one job: its state, the reason for it, its timeline and what operators did.
     Show {
         /// Id, or a unique beginning or end of it.
         id: String,

@@ -49,7 +49,7 @@ pub(crate) struct CommonArgs {
         global = true
     )]
     shard_urls: Option<String>,
-    /// Ask this shard alone, where there are several.
+    /// Use this shard only.
     #[arg(long, global = true, value_name = "NUMBER", help_heading = GLOBAL, display_order = 900)]
     shard: Option<u16>,
     /// The key under which secrets are stored, as `serve` has it.

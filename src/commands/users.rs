@@ -109,7 +109,7 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
                 change.apps = Some(Vec::new());
             }
             if change == UserChange::default() {
-                let words = "nothing to change was named; there are --name, --time-zone, --requires-byok, --apps, \
+                let words = "name at least one field to change; there are --name, --time-zone, --requires-byok, --apps, \
                              --no-apps and --limits";
                 return Err(Exit::Usage(words.to_owned()).into());
             }

@@ -29,7 +29,7 @@ pub(crate) struct Verify {
     /// Maximum number of offending rows to print per check.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(i64).range(1..=10_000))]
     limit: i64,
-    /// Recount finished jobs first and correct their totals; needs --reason.
+    /// Recount finished jobs, dead letters and stored bytes first and correct their totals; needs --reason.
     #[arg(long, requires = "reason")]
     fix_totals: bool,
     /// Reason, in 3 to 500 characters, recorded with the recount.
@@ -94,7 +94,7 @@ pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
 /// What the checks find in a shard, and whether its totals were wrong, where they were to be recounted.
 async fn examine(operations: &Operations, verify: &Verify) -> anyhow::Result<(Vec<Finding>, Option<bool>)> {
     if !operations.examine().await?.missing_migrations.is_empty() {
-        return Err(Exit::Refused("the schema is not this program's: run `listen migrate`".to_owned()).into());
+        return Err(Exit::Refused("the schema is of another version: run `listen migrate`".to_owned()).into());
     }
     let recounted = match (verify.fix_totals, &verify.reason, &verify.operator) {
         (true, Some(reason), Some(operator)) => {
@@ -120,7 +120,7 @@ async fn ask(operations: &Operations, limit: i64) -> anyhow::Result<Vec<Finding>
 
 fn print(findings: &[Finding], recounted: Option<bool>) -> anyhow::Result<()> {
     match recounted {
-        Some(true) => say!("totals were wrong and are set right")?,
+        Some(true) => say!("totals were wrong and have been corrected")?,
         Some(false) => say!("totals were right")?,
         None => {}
     }
@@ -134,8 +134,8 @@ fn print(findings: &[Finding], recounted: Option<bool>) -> anyhow::Result<()> {
             say!("    … and more: --limit shows them")?;
         }
     }
-    let totals = ["totals_recount", "dead_letters_recount"];
-    if findings.iter().any(|finding| totals.contains(&finding.name) && !finding.offenders.is_empty()) {
+    // What `--fix-totals` counts anew: the checks of jobs, dead letters and stored bytes.
+    if findings.iter().any(|finding| finding.name.contains("recount") && !finding.offenders.is_empty()) {
         note!("try: listen verify --fix-totals --reason …");
     }
     Ok(())

@@ -33,7 +33,7 @@ pub(crate) struct Webhooks {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// List endpoints that fail, were disabled for it or are slow; with --user, all of that user's.
+    /// List endpoints that fail, are slow, or were disabled because they failed; with --user, all of that user's.
     List {
         /// Id of the user.
         #[arg(long, value_name = "ID")]
@@ -49,7 +49,7 @@ enum Verb {
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(i64).range(0..=1000))]
         limit: i64,
     },
-    /// Send again what was given up, or cancelled by the endpoint's 410, since a time.
+    /// Send deliveries again that were given up, or cancelled by a 410, since a time.
     Recover {
         #[command(flatten)]
         which: Which,
@@ -69,7 +69,7 @@ enum Verb {
         #[command(flatten)]
         cause: Cause,
     },
-    /// Enable an endpoint that was disabled because it failed; what waits for it is due at once.
+    /// Enable an endpoint that was disabled because it failed; its waiting deliveries are sent at once.
     Enable {
         #[command(flatten)]
         which: Which,

@@ -69,7 +69,7 @@ fn about(trouble: Trouble) -> &'static str {
              LISTEN_SHARD_URLS"
         }
         Trouble::Schema => {
-            "the schema is not this program's: run `listen migrate`; if it had been migrated, see first whether the user's \
+            "the schema is of another version: run `listen migrate`; if it had been migrated, see first whether the user's \
              `search_path` still names the schema of its tables"
         }
         Trouble::Rights => {

@@ -25,7 +25,7 @@ pub(super) fn all() -> Map<String, Value> {
         (
             "NotAuthenticated",
             problem(
-                "No key, or none that is known, live and well formed.",
+                "The key is missing, unknown, malformed, revoked or expired.",
                 &["WWW-Authenticate"],
                 example(401, "Not authenticated"),
             ),
@@ -33,7 +33,7 @@ pub(super) fn all() -> Map<String, Value> {
         (
             "UnreadableBody",
             problem(
-                "The body is not UTF-8, or broke off.",
+                "The body is not UTF-8, or ended early.",
                 &[],
                 example(400, "There was an error parsing the body"),
             ),

@@ -48,15 +48,15 @@ codes! {
     SetupNotCompleted = "app_setup_not_completed" 400 "App setup is not completed",
         "The user has not finished the app's own setup.", "Send the user to the app's setup page, then enable the app again.";
     UnreadableBody = "unreadable_body" 400 "There was an error parsing the body",
-        "The body is not UTF-8, or broke off.", "Send JSON in UTF-8, whole.";
+        "The body is not UTF-8, or ended early.", "Send JSON in UTF-8, whole.";
     NotAuthenticated = "not_authenticated" 401 "Not authenticated",
-        "There is no key, or none that is known, live and well formed.", "Send `Authorization: Bearer lsk_…` with a key that was neither revoked nor has expired.";
+        "The key is missing, unknown, malformed, revoked or expired.", "Send `Authorization: Bearer lsk_…` with a key that was neither revoked nor has expired.";
     MissingScope = "missing_scope" 403 "",
         "The key lacks the scope that `detail` names.", "Use a key that holds the scope: `POST /v1/dev/keys`, or `listen keys create`.";
     NotInvoker = "not_invoker" 403 "Not the task invoker",
         "The identity token is good, but of another identity than the configured invoker.", "Let the task queue call with the configured service account.";
     NotOwner = "not_owner" 403 "Only its owner may do this with an app",
-        "Another user's app is not changed.", "Ask its owner.";
+        "Only the app's owner may change it.", "Ask its owner.";
     AppsNotAllowed = "apps_not_allowed" 403 "",
         "The operator has switched apps off, or public ones.", "Ask the operator; `detail` says which setting it is about.";
     MayNotWrite = "app_may_not_write" 403 "The app may not write to this user",
@@ -96,7 +96,7 @@ codes! {
     AppSwitchedOff = "app_switched_off" 409 "The app is switched off",
         "The operator has switched this app off.", "Ask the operator.";
     AppChanged = "app_changed" 409 "The app was changed by another request meanwhile",
-        "Two changes met, and this one was not made.", "Read the app and send the change again.";
+        "Another request changed the app first; this change was not made.", "Read the app and send the change again.";
     TooManyWebhooks = "too_many_webhooks" 409 "There are 20 webhooks already",
         "A user has at most 20 webhooks.", "Delete one.";
     TooManyKeys = "too_many_keys" 409 "There are 100 live keys already",

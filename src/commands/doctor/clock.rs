@@ -12,9 +12,9 @@ const FAR: f64 = 2.0;
 pub(super) fn clock(skew: Duration, writes: bool) -> Remark {
     let level = if skew.as_seconds_f64().abs() > FAR { Level::Warning } else { Level::Fine };
     let whose = match writes {
-        true => "the database's, by which everything is decided",
+        true => "the database's, which all decisions use",
         false => {
-            "the one of this server, which accepts no writes: a primary's, by which everything is decided, is not \
+            "the one of this server, which accepts no writes: a primary's, which all decisions use, is not \
              compared"
         }
     };

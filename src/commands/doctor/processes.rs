@@ -17,10 +17,10 @@ pub(super) fn processes(found: &Examination, workers: &Workers) -> Remark {
         living.iter().map(|view| view.process.finalization_slots + view.process.creation_slots).sum();
     let died = died(found.at, workers);
     let (level, mut words) = match (living.len(), slots) {
-        (0, _) => (Level::Failure, "none lives: start one with the role worker".to_owned()),
+        (0, _) => (Level::Failure, "no worker is running: start a process with the role worker".to_owned()),
         (living, 0) => (
             Level::Failure,
-            format!("{living} live, and none of them takes jobs: start one with the role worker"),
+            format!("{living} running, and none of them takes jobs: start one with the role worker"),
         ),
         (living, slots) if died.is_empty() => (Level::Fine, format!("{living} live, {slots} slots")),
         (living, slots) => (Level::Warning, format!("{living} live, {slots} slots")),
@@ -160,9 +160,9 @@ pub(super) mod tests {
     fn doctor_names_dead_processes_with_and_without_slots_left() {
         let died = "; died: host:2 (last seen 45s ago, holds 2 leases)";
         let dead = || view("host:2", 4, 45, 2);
-        let none = "none lives: start one with the role worker";
+        let none = "no worker is running: start a process with the role worker";
         assert_eq!(said(vec![dead()]), (Level::Failure, format!("{none}{died}")));
-        let idle = "1 live, and none of them takes jobs: start one with the role worker";
+        let idle = "1 running, and none of them takes jobs: start one with the role worker";
         assert_eq!(said(vec![view("host:1", 0, 1, 0), dead()]), (Level::Failure, format!("{idle}{died}")));
         let well = "1 live, 4 slots";
         assert_eq!(said(vec![view("host:1", 4, 1, 0), dead()]), (Level::Warning, format!("{well}{died}")));

@@ -118,7 +118,7 @@ fn transactions(found: &Examination) -> Remark {
         .collect();
     words.extend(found.holding_back.iter().cloned());
     let unseen = found.blind_role.as_ref().map(|role| {
-        format!("those of other roles are not seen, nor by ListenVacuumHeldBack: `grant pg_read_all_stats to {role}`")
+        format!("transactions of other roles cannot be seen, so ListenVacuumHeldBack misses them: `grant pg_read_all_stats to {role}`")
     });
     let ends = match found.holding_back.is_empty() {
         true => "`select pg_terminate_backend(pid)` ends one",

@@ -65,7 +65,7 @@ pub(super) fn handed(Unhanded { seconds, tries }: Unhanded, is_broken: bool) -> 
             "no process handed it over: does a process with the role api or reconciler run with \
              LISTEN_FINALIZATION_DISPATCH_MODE=cloud_tasks?"
         }
-        (true, true) => "was not handed over: mend what is said of the task queue first",
+        (true, true) => "was not handed over: fix the task queue first",
         (true, false) => {
             "was not handed over: the logs of the processes with the role api or reconciler say what the queue answered (`the task \
              queue refuses tasks`); the commonest cause is that this service may not act as LISTEN_FINALIZATION_TASKS_INVOKER_SA \

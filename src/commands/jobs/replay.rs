@@ -146,7 +146,7 @@ async fn start(
         }
     }
     if begun.is_empty() {
-        return Err(Exit::NotFound("nothing is left to be replayed".to_owned()).into());
+        return Err(Exit::NotFound("no dead letter matches any more".to_owned()).into());
     }
     let (mut views, mut code) = (Vec::new(), ExitCode::SUCCESS);
     for (operations, view) in begun {

@@ -35,7 +35,7 @@ pub(super) fn print(page: &JobPage, as_json: bool) -> anyhow::Result<()> {
     }
     say!("\ntimeline\n  {}  admitted ({})", time(view.created_at), view.job.origin)?;
     if page.history.first().is_some_and(|first| first.version > 2) {
-        say!("  …                         older edges are not kept")?;
+        say!("  …                         older transitions are not kept")?;
     }
     for event in &page.history {
         say!("{}", event_lines("  ", event))?;

@@ -22,7 +22,7 @@ use crate::commands::{
 /// What to watch, and how often to look.
 #[derive(Args, Debug)]
 pub(super) struct Watch {
-    /// A job: ends when the job has come to rest. Without: a line for all queues whenever something changed, and while
+    /// A job: ends when the job has ended. Without: a line for all queues whenever something changed, and while
     /// a ready job waits.
     pub(super) id: Option<String>,
     /// Interval between two reads [seconds].

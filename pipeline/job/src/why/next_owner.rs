@@ -53,9 +53,9 @@ impl fmt::Display for NextOwner {
             Self::PausedQueue(queue) => write!(f, "; then it waits, because its queue, {queue}, is paused"),
             Self::User => f.write_str("; then it waits for its user's own keys"),
             Self::DeadLetter => f.write_str(", and after so many crashes it becomes a dead letter"),
-            Self::NoWorker | Self::NoProcess => {
-                f.write_str("; then it waits for a worker, and none lives: start one with the role worker")
-            }
+            Self::NoWorker | Self::NoProcess => f.write_str(
+                "; then it waits, because no worker is running: start a process with the role worker",
+            ),
         }
     }
 }

@@ -37,7 +37,9 @@ impl fmt::Display for Why {
             Self::BackingOff { until, code: Some(code) } => {
                 write!(f, "It backs off until {} after {code}.", time(*until))
             }
-            Self::BackingOff { until, code: None } => write!(f, "It was given back until {}.", time(*until)),
+            Self::BackingOff { until, code: None } => {
+                write!(f, "It was released and waits until {}.", time(*until))
+            }
             Self::Paused { queue, by, since } => write!(
                 f,
                 "Its queue, {queue}, has been paused by {by} since {}; `listen jobs resume {queue} --reason …` opens it.",

@@ -46,7 +46,7 @@ async fn missing_schema_error_names_sqlstate_and_migrate() {
     assert_eq!(code, Some(4), "{said}");
     let cause = said.lines().find(|line| line.starts_with("  because: ")).expect("the cause is told");
     assert!(cause.ends_with("does not exist (SQLSTATE 42P01)"), "the server's words, and no more: {cause}");
-    let step = "  try: the schema is not this program's: run `listen migrate`; if it had been migrated, see first whether the \
+    let step = "  try: the schema is of another version: run `listen migrate`; if it had been migrated, see first whether the \
                 user's `search_path` still names the schema of its tables\n";
     assert!(said.ends_with(step), "{said}");
     let first = document(&binary::printed(&url, &["migrate", "--json"]));
