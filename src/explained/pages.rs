@@ -28,6 +28,7 @@ pub(super) const FAILURES: [(&str, &str); 17] = [
 pub(super) const RUNBOOKS: [(&str, &str); 22] = [
     ("ListenAudioWebhookMemory", include_str!("../../docs/runbooks/ListenAudioWebhookMemory.md")),
     ("ListenCollectorDown", include_str!("../../docs/runbooks/ListenCollectorDown.md")),
+    ("ListenConversationsSwept", include_str!("../../docs/runbooks/ListenConversationsSwept.md")),
     ("ListenDeadLettersRising", include_str!("../../docs/runbooks/ListenDeadLettersRising.md")),
     ("ListenDeliveriesRefused", include_str!("../../docs/runbooks/ListenDeliveriesRefused.md")),
     ("ListenJobsParked", include_str!("../../docs/runbooks/ListenJobsParked.md")),
