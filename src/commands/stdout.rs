@@ -34,10 +34,27 @@ pub(crate) fn line(words: Arguments<'_>) -> anyhow::Result<()> {
     write_to(anstream::stdout().lock(), format!("{words}\n").as_bytes()).context("writing to stdout")
 }
 
-/// A text that others chose, for a line of words: what would move the cursor, colour what follows or begin a line of its
-/// own is shown as U+FFFD. JSON escapes it by itself.
+/// A text that others chose, for a line of words: what would move the cursor, colour what follows, begin a line of its own or
+/// turn the direction of the words behind it is shown as U+FFFD.
 pub(super) fn plain(text: impl Display) -> String {
-    text.to_string().replace(char::is_control, "\u{fffd}")
+    text.to_string().replace(is_obeyed, "\u{fffd}")
+}
+
+/// A JSON document that shows the same as escapes: JSON itself has none for what is above U+001F.
+pub(super) fn escaped(document: impl Display) -> String {
+    let mut shown = String::new();
+    for letter in document.to_string().chars() {
+        match letter > '~' && is_obeyed(letter) {
+            true => shown.push_str(&format!("\\u{:04x}", u32::from(letter))),
+            false => shown.push(letter),
+        }
+    }
+    shown
+}
+
+/// Whether a terminal obeys a character instead of showing it.
+fn is_obeyed(letter: char) -> bool {
+    letter.is_control() || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Writes all of a document, as it is.
@@ -72,6 +89,17 @@ mod tests {
     fn stdout_escapes_control_characters_of_user_text() {
         assert_eq!(plain("a\u{1b}[2Jb\rc\nd\u{9b}e"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d\u{fffd}e");
         assert_eq!(plain("Zoë → 東京 🙂"), "Zoë → 東京 🙂");
+        assert_eq!(plain("\u{202e}daol\u{2066}"), "\u{fffd}daol\u{fffd}");
+    }
+
+    /// An app's description with U+009B, which some terminals take for the beginning of a command, was printed as it is.
+    #[test]
+    fn json_escapes_what_a_terminal_obeys_and_means_the_same() {
+        let document = serde_json::json!({ "name": "a\u{1b}\u{9b}31m\u{7f}\u{202e}b", "other": "Zoë 🙂" });
+        let shown = escaped(format_args!("{document:#}"));
+        assert!(!shown.replace('\n', "").contains(is_obeyed), "{shown:?}");
+        assert!(shown.contains("Zoë 🙂"), "{shown}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).ok(), Some(document));
     }
 
     struct Broken(ErrorKind);

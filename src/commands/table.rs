@@ -12,7 +12,7 @@ use records::{Timestamp, UserId};
 use serde_json::{Value, json};
 
 pub(crate) use self::layout::{Column, id, number, text, word};
-use super::stdout::{plain, say};
+use super::stdout::{escaped, plain, say};
 use crate::commands::stderr::note;
 use crate::{
     config::{self, shards::NO_COUNT},
@@ -172,7 +172,7 @@ pub(crate) fn wrapped(label: &str, text: &str) -> String {
 
 /// Prints one JSON document.
 pub(crate) fn print_json(value: &Value) -> anyhow::Result<()> {
-    say!("{value:#}")
+    say!("{}", escaped(format_args!("{value:#}")))
 }
 
 /// Prints a page of a list as one JSON document: its items under their name, and the cursor of the next page, which
@@ -217,5 +217,5 @@ pub(crate) fn say_next(next: Option<&str>) {
 
 /// Prints one JSON document in one line, for what goes on.
 pub(crate) fn print_line(value: &Value) -> anyhow::Result<()> {
-    say!("{value}")
+    say!("{}", escaped(value))
 }

@@ -28,6 +28,15 @@ async function type(page, sentence) {
   await page.getByRole("listitem").filter({ hasText: sentence }).waitFor();
 }
 
+/** Those of the answers to the page's requests that the browser keeps. */
+const cached = (page) =>
+  page.evaluate(async () => {
+    const asked = performance.getEntriesByType("resource").filter(({ name }) => name.includes("/v1/"));
+    const kept = async ({ name }) => (await fetch(name, { cache: "only-if-cached", mode: "same-origin" }).catch(() => null))?.ok;
+    const all = await Promise.all(asked.map(async (one) => (await kept(one)) && one.name));
+    return asked.length > 0 ? all.filter(Boolean) : ["nothing was asked"];
+  });
+
 test("a wrong key is refused in words", async () => {
   const { context, page } = await window(browser, { width: "phone" });
   await come(page, "lsk_of_nobody");
@@ -50,6 +59,7 @@ test("what is typed survives a reload and becomes a conversation, under the page
   await page.locator("#tasks").getByText("Call the dentist").waitFor();
   assert.equal(await overflow(page), 0);
   assert.deepEqual(complaints, []);
+  assert.deepEqual(await cached(page), [], "whoever uses the browser next could read it");
   await context.close();
 });
 

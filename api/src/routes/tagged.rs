@@ -31,12 +31,14 @@ pub(super) fn answer_json(request: &HeaderMap, body: Bytes) -> Response {
     response
 }
 
-/// Puts the tag on an answer, with leave to keep the answer as long as it is asked for again each time.
+/// Puts the tag on an answer, with leave to keep the answer as long as it is asked for again each time, and for the same key: a
+/// browser's cache is also that of whoever uses the browser next.
 pub(super) fn put(headers: &mut HeaderMap, tag: &str) {
     if let Ok(tag) = HeaderValue::from_str(tag) {
         headers.insert(header::ETAG, tag);
     }
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    headers.append(header::VARY, HeaderValue::from_static("authorization"));
 }
 
 /// 32 hex digits that stand for these bytes.

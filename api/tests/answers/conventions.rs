@@ -11,7 +11,7 @@ use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use crate::bench::{Bench, P, quick};
+use crate::bench::{Answer, Bench, P, quick};
 
 async fn raw(bench: &Bench, request: axum::http::request::Builder) -> Response<Body> {
     let request = request.header("authorization", format!("Bearer {}", bench.key));
@@ -26,9 +26,13 @@ async fn if_none_match_is_304_until_the_record_changes() {
     let first = bench.get(&path).await;
     assert!(first.header("etag").starts_with("W/\""), "{:?}", first.headers);
     assert_eq!(first.header("cache-control"), "private, no-cache");
+    let varies =
+        |answer: &Answer| answer.headers.get_all("vary").iter().any(|names| names == "authorization");
+    assert!(varies(&first), "a browser gives what it keeps to a page without the key: {:?}", first.headers);
     let known = bench.get_known(&path, first.header("etag")).await;
     assert_eq!((known.status.as_u16(), &known.body), (304, &Value::Null));
     assert_eq!(known.header("etag"), first.header("etag"));
+    assert!(varies(&known), "{:?}", known.headers);
     bench.ask(&bench.key, Method::PATCH, &path, Some(json!({ "title": "Write" }))).await;
     let changed = bench.get_known(&path, first.header("etag")).await;
     assert_eq!((changed.status.as_u16(), &changed.body["title"]), (200, &json!("Write")));

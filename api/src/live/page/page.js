@@ -79,8 +79,9 @@ function show(next, hint) {
   else if (hadFocus) made[0]?.focus();
 }
 
+/** Nothing that was said stays in the browser's cache, which whoever uses it next could read. */
 const ask = (path, options = {}) =>
-  fetch(path, { ...options, headers: { authorization: `Bearer ${kept("key")}`, "content-type": "application/json" } });
+  fetch(path, { cache: "no-store", ...options, headers: { authorization: `Bearer ${kept("key")}`, "content-type": "application/json" } });
 
 at("door").addEventListener("submit", async (event) => {
   event.preventDefault();
