@@ -328,3 +328,49 @@ async fn two_searches_of_a_user_run_at_once_and_one_that_waits_too_long_is_429()
     assert_eq!(bench.get(&path).await.status, StatusCode::OK, "the turns are free again");
     assert_eq!(bench.ask(&bob, Method::GET, &path, None).await.status, StatusCode::OK);
 }
+
+/// What people in other scripts type is found in what was said, and in what they wrote.
+#[tokio::test]
+async fn search_finds_words_of_any_script_and_spelling() {
+    let bench = Bench::new().await;
+    let said = [
+        "今天我们和王经理讨论了明年的预算。",
+        "来週の火曜日に打ち合わせがあります。データは三階です。",
+        "ห้องประชุมอยู่ชั้นสาม",
+        "회의를 금요일에 시작합니다.",
+        "قابلت مُحَمَّد في مقهى",
+        "Straße und Cafe\u{301} in İstanbul",
+        "Ο Οδυσσεύς έφυγε",
+    ];
+    for (number, text) in said.iter().enumerate() {
+        conversation(&bench, &[text, &format!("This is talk number {number} of several.")]).await;
+        bench.post(&format!("{P}/memories"), json!({ "content": text })).await;
+        bench.post(&format!("{P}/action-items"), json!({ "description": text })).await;
+    }
+    while bench.ledger.store().index_conversations(10, 0).await.unwrap() > 0 {}
+    while bench.ledger.store().index_things(10).await.unwrap() > 0 {}
+    for (query, place) in [
+        ("预算", 0),
+        ("王", 0),
+        ("讨论 预算", 0),
+        ("“明年的预算”", 0),
+        ("打ち合わせ", 1),
+        ("ﾃﾞｰﾀ", 1),
+        ("ประชุม", 2),
+        ("회의", 3),
+        ("محمد", 4),
+        ("cafe", 5),
+        ("CAFÉ", 5),
+        ("strasse", 5),
+        ("istanbul", 5),
+        ("ΟΔΥΣΣΕΥΣ", 6),
+    ] {
+        let encoded: String = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let found = bench.get(&format!("{P}/search?limit=9&q={encoded}")).await;
+        let texts: Vec<&str> =
+            found.body.as_array().unwrap().iter().map(|one| one["text"].as_str().unwrap()).collect();
+        let all = texts.iter().filter(|text| text.contains(said[place])).count();
+        assert_eq!((texts.len(), all), (3, 3), "{query}: {texts:?}");
+    }
+    assert_eq!(ids(&bench, "q=%E9%A2%84%E7%AE%97%20-%E8%AE%A8%E8%AE%BA").await.len(), 0, "excluded");
+}

@@ -6,6 +6,8 @@
 
 use std::collections::HashSet;
 
+use records::is_unspaced;
+
 use crate::tools::AppTool;
 
 /// Whether `tool` may be called after the apps in `heard` have spoken in this turn.
@@ -70,11 +72,22 @@ fn marked_words(text: &str) -> Vec<(Option<char>, &str)> {
     let (mut words, mut mark) = (Vec::new(), Some('.'));
     for piece in text.split_inclusive(|c: char| !c.is_alphanumeric()) {
         let word = piece.trim_end_matches(|c: char| !c.is_alphanumeric());
-        if !word.is_empty() {
-            words.push((mark.take(), word));
-        }
+        // "发到Slack上" has the word "Slack".
+        words.extend(of_one_script(word).into_iter().map(|word| (mark.take(), word)));
         let end = piece.chars().next_back().filter(|end| !end.is_alphanumeric());
         mark = end.filter(|end| *end == '\n' || !end.is_whitespace()).or(mark);
+    }
+    words
+}
+
+/// A word, or those that a script without spaces and another one make of it.
+fn of_one_script(word: &str) -> Vec<&str> {
+    let (mut words, mut rest) = (Vec::new(), word);
+    while let Some(unspaced) = rest.chars().next().map(is_unspaced) {
+        let (word, behind) =
+            rest.split_at(rest.find(|c: char| is_unspaced(c) != unspaced).unwrap_or(rest.len()));
+        words.push(word);
+        rest = behind;
     }
     words
 }
@@ -106,6 +119,8 @@ mod tests {
         let slack = AppTool { app_id: "slack".to_owned(), app_name, name, ..mail };
         assert!(lets(&slack, &heard, "Read my notes and post the newest on slack"), "as people write it");
         assert!(!lets(&slack, &heard, "Read my notes on a slack day"));
+        assert!(lets(&slack, &heard, "把我的笔记发到Slack上"), "a word among those of another script");
+        assert!(!lets(&slack, &heard, "把我的笔记发给王明"));
         let nameless = AppTool { app_name: "!".to_owned(), ..slack };
         assert!(!lets(&nameless, &heard, "Read my notes on Tom"));
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chrono_tz::Tz;
 
-use crate::Timestamp;
+use crate::{Timestamp, is_unspaced};
 
 /// One speaker's stretch of words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,15 +71,22 @@ impl Talk {
         self.lines.iter().any(|line| !line.text.trim().is_empty())
     }
 
-    /// How many words were said, counted by white space.
+    /// How many words were said, counted by white space; two characters of a script without spaces are a word.
     pub fn word_count(&self) -> usize {
-        self.lines.iter().map(|line| line.text.split_whitespace().count()).sum()
+        let words = self.lines.iter().flat_map(|line| line.text.split_whitespace());
+        words.map(|word| unspaced(word).div_ceil(2).max(1)).sum()
     }
 
-    /// How many characters (code points) were said, surrounding white space apart.
+    /// How many characters (code points) were said, surrounding white space apart. One of a script without spaces, which
+    /// says as much as a syllable or a word, counts as three.
     pub fn char_count(&self) -> usize {
-        self.lines.iter().map(|line| line.text.trim().chars().count()).sum()
+        let lines = self.lines.iter().map(|line| line.text.trim());
+        lines.map(|text| text.chars().count() + 2 * unspaced(text)).sum()
     }
+}
+
+fn unspaced(text: &str) -> usize {
+    text.chars().filter(|letter| is_unspaced(*letter)).count()
 }
 
 /// Two lines of three begin with a label, and labels come again: "Ana: hi", "Ben: hello", "Ana: how are you?".
@@ -92,7 +99,8 @@ fn is_dialogue(lines: &[&str]) -> bool {
 /// The label of a line of chat, and what follows it. A time may stand before it.
 fn label(line: &str) -> Option<(&str, &str)> {
     let line = line.trim_start_matches(|c: char| c.is_ascii_digit() || "[]():.,/- ".contains(c));
-    let (label, words) = line.split_once(": ").map(|(label, words)| (label.trim(), words.trim()))?;
+    let (label, words) = line.split_once(": ").or_else(|| line.split_once('：'))?;
+    let (label, words) = (label.trim(), words.trim());
     let letters = |c: char| c.is_alphanumeric() || " .'_-".contains(c);
     let named = label.starts_with(char::is_alphabetic)
         && label.chars().count() <= LONGEST_LABEL
@@ -169,6 +177,26 @@ mod tests {
         assert_eq!(lines[0].text, "Hello there.");
         assert_eq!(lines[1].speaker, None, "a word before a colon is not a speaker's label");
     }
+
+    #[test]
+    fn words_are_counted_where_spaces_do_not_part_them() {
+        let count = |text: &str| {
+            let talk = Talk {
+                lines: Talk::lines_of_text(text),
+                started_at: Timestamp::UNIX_EPOCH,
+                time_zone: Tz::UTC,
+                language: "en".to_owned(),
+                user_name: None,
+                background: Background::default(),
+            };
+            (talk.word_count(), talk.char_count())
+        };
+        assert_eq!(count("Buy two tickets."), (3, 16));
+        assert_eq!(count("明天下午三点开会。"), (4, 25), "a stop is a character");
+        assert_eq!(count("ประชุม 3 โมง"), (6, 30));
+        assert_eq!(count("회의는 세 시"), (3, 7), "Korean has spaces");
+    }
+
     #[test]
     fn text_labels_name_speakers_only_in_dialogues() {
         let speakers = |text: &str| -> Vec<Option<String>> {
@@ -184,6 +212,10 @@ mod tests {
             [some("Speaker 1"), some("Mr. Osei"), some("Speaker 1")]
         );
         assert_eq!(speakers("Monday: call Tom\nTuesday: pay the rent\nMonday: swim"), [None, None, None]);
+        assert_eq!(
+            speakers("小明：吃了吗？\n小红：还没有。\n小明：走吧。"),
+            [some("小明"), some("小红"), some("小明")]
+        );
         assert!(speakers("From: Ana\nSubject: Party\nBring: a cake\nSee you").iter().all(Option::is_none));
         let chat = Talk::lines_of_text("me: hi\nlena: hey\nme: are you home?");
         assert_eq!(chat.iter().map(|line| line.is_user).collect::<Vec<_>>(), [true, false, true]);

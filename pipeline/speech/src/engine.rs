@@ -116,8 +116,16 @@ impl Language {
         let is_part = |part: &str| {
             (2..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
         };
-        (first && text.len() <= 16 && parts.all(is_part)).then(|| Self::Tag(text.to_owned()))
+        (first && text.len() <= 16 && parts.all(is_part)).then(|| Self::Tag(of_today(text)))
     }
+}
+
+/// `tag` with the code that speech engines know, where telephones and browsers send another one for the language.
+fn of_today(tag: &str) -> String {
+    const CODES: [(&str, &str); 5] = [("iw", "he"), ("in", "id"), ("ji", "yi"), ("nb", "no"), ("fil", "tl")];
+    let (code, rest) = tag.split_at(tag.find('-').unwrap_or(tag.len()));
+    let known = CODES.iter().find(|(sent, _)| code.eq_ignore_ascii_case(sent));
+    format!("{}{rest}", known.map_or(code, |(_, known)| known))
 }
 
 /// Whether there is speech, from voice activity detection (in every engine).
@@ -255,6 +263,11 @@ mod tests {
     fn language_tags_are_parsed_and_others_refused() {
         for text in ["en", "pt-BR", "zh-Hans", "es-419", "yue"] {
             assert_eq!(Language::parse(text), Some(Language::Tag(text.to_owned())));
+        }
+        for (sent, known) in
+            [("iw", "he"), ("IW-IL", "he-IL"), ("in", "id"), ("nb-NO", "no-NO"), ("fil-PH", "tl-PH")]
+        {
+            assert_eq!(Language::parse(sent), Some(Language::Tag(known.to_owned())), "{sent}");
         }
         assert_eq!(Language::parse("multi"), Some(Language::Any));
         for text in ["", "e", "english", "en-", "en_US", "e1", "en\n", "en-x-very-long-tag-indeed"] {

@@ -13,12 +13,15 @@ mod text;
 use chrono::{Datelike, Duration};
 use records::{Folder, Talk, Timestamp};
 
+pub use self::text::shortened;
 use crate::{AppResult, EventDraft, ItemDraft, MemoryDraft, Structure, Survey};
 
 /// The longest title, in characters (DECISIONS §5).
 const TITLE: usize = 80;
 /// The longest item or memory, in words (DECISIONS §5).
 const WORDS: usize = 15;
+/// The same in Vietnamese, which writes the syllables of a word apart.
+const SYLLABLES: usize = 25;
 /// The longest line of text: an event's title, an owner.
 const LINE: usize = 500;
 /// The longest text: an overview, what an app wrote.
@@ -96,7 +99,8 @@ fn event(draft: EventDraft, talk: &Talk) -> Option<EventDraft> {
 pub(crate) fn items(drafts: Vec<ItemDraft>, talk: &Talk) -> Vec<ItemDraft> {
     let grounds = grounds::Grounds::of(talk);
     let checked = drafts.into_iter().filter_map(|draft| {
-        let description = text::words(&text::line(&draft.description, LINE), WORDS);
+        let description = text::line(&draft.description, LINE);
+        let description = text::words(&description, longest(&description));
         let is_fit = !description.is_empty()
             && !text::addresses_a_model(&description)
             && grounds.bear(&description, draft.evidence.as_deref());
@@ -116,12 +120,17 @@ pub(crate) fn memories(drafts: Vec<MemoryDraft>, talk: &Talk) -> Vec<MemoryDraft
     let grounds = grounds::Grounds::of(talk);
     let checked = drafts.into_iter().filter_map(|draft| {
         let content = text::line(&draft.content, LINE);
-        let is_fit = (1..=WORDS).contains(&content.split_whitespace().count())
+        let is_fit = (1..=longest(&content)).contains(&content.split_whitespace().count())
             && !text::gives_orders(&content)
             && grounds.bear(&content, draft.evidence.as_deref());
         is_fit.then_some(MemoryDraft { content, category: draft.category, evidence: None })
     });
     checked.take(MOST_MEMORIES).collect()
+}
+
+/// How many words `text` may have.
+fn longest(text: &str) -> usize {
+    if text.contains(|letter| matches!(letter, '\u{1ea0}'..='\u{1ef9}')) { SYLLABLES } else { WORDS }
 }
 
 /// What an app wrote, as plain text.

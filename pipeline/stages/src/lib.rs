@@ -27,7 +27,7 @@ pub use abilities::{
     CategorizeMemory, Describe, Embed, Engine, Engines, ExtractItems, ExtractMemories, Judge, RunApp,
     SameThing,
 };
-pub use check::is_title;
+pub use check::{is_title, shortened};
 pub use drafts::{
     AppResult, Embedding, EventDraft, ItemDraft, Items, MemoryDraft, PhotoDescription, Structure, Survey,
     Verdict,

@@ -3,6 +3,7 @@
 mod index;
 mod lists;
 mod passage;
+mod spelling;
 mod things;
 
 use db::Error;
@@ -90,9 +91,11 @@ impl Store {
     /// `None`: there is no word to search for.
     pub(crate) async fn words_of(&self, words: &str, language: &str) -> Result<Option<Words>, Error> {
         let configuration = configuration_of(language);
+        let [by_language, plain] = spelling::queries(words);
         let (all, any): (String, String) = sqlx::query_as(include_str!("../sql/search/query.sql"))
-            .bind(words)
+            .bind(by_language)
             .bind(configuration)
+            .bind(plain)
             .fetch_one(self.db.pool())
             .await?;
         Ok((!all.is_empty()).then_some(Words { all, any, configuration }))

@@ -189,8 +189,8 @@ fn beginning(id: &str, length: usize) -> String {
     }
 }
 
-/// As many whole words as fit in `width`, and a sign that there are more. Of a single word that does not fit, such as a URL,
-/// its beginning: nothing would be left of it otherwise.
+/// As many whole words as fit in `width`, and a sign that there are more. Of a word that does not fit, such as a URL or a sentence of
+/// Chinese, its beginning, where little would be left otherwise.
 fn cut(text: &str, width: usize) -> String {
     if display_width(text) <= width {
         return text.to_owned();
@@ -202,7 +202,7 @@ fn cut(text: &str, width: usize) -> String {
         }
         short.push_str(word);
     }
-    if short.is_empty() {
+    if 2 * display_width(&short) < width {
         let mut room = width.saturating_sub(1);
         let fits = |letter: &char| {
             let left = room.checked_sub(display_width(letter.encode_utf8(&mut [0; 4])));

@@ -250,7 +250,7 @@ function written({ sender, app_name: app, text, status, error, sources = [], too
 }
 
 function element(name, kind = "", words = "") {
-  return Object.assign(document.createElement(name), { className: kind, textContent: words });
+  return Object.assign(document.createElement(name), { className: kind, textContent: words, dir: "auto" });
 }
 
 if (sessionStorage.getItem("key")) enter();

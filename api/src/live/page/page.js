@@ -162,7 +162,7 @@ async function microphone(heard) {
 }
 
 function recognition() {
-  const listener = Object.assign(new Recognition(), { continuous: true, interimResults: true, lang: "en" });
+  const listener = Object.assign(new Recognition(), { continuous: true, interimResults: true, lang: navigator.language });
   let start = conversation.now();
   let goesOn = true;
   listener.onspeechstart = () => { start = conversation?.now() ?? 0; };
@@ -301,7 +301,7 @@ function list(id, entries) {
 }
 
 function element(name, kind, words) {
-  return Object.assign(document.createElement(name), { className: kind, textContent: words });
+  return Object.assign(document.createElement(name), { className: kind, textContent: words, dir: "auto" });
 }
 
 /** How the speakers of the segments are shown, by their labels. */

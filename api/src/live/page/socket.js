@@ -5,6 +5,8 @@ const LONGEST_QUIET = 25_000;
 /** A connection that was in for so long was a good one: the next break is the first again. A server that accepts and closes at once is
     asked less and less often. */
 const GOOD_AFTER = 10_000;
+/** The language of the browser, with its region or script: the service takes no longer tags. */
+const LANGUAGE = navigator.language.split("-").slice(0, 2).join("-") || "en";
 /** Tenths of a second of audio that are kept while there is no connection. */
 const KEPT = 200;
 
@@ -23,7 +25,7 @@ export class Conversation {
     Object.assign(this, { key, uid, id, transcripts, tell });
     this.query = new URLSearchParams({
       uid, codec: "pcm16", sample_rate: 16_000, client_device_id: device, client_conversation_id: id,
-      custom_stt: transcripts ? "enabled" : "disabled", source: "desktop", client_platform: "web",
+      language: LANGUAGE, custom_stt: transcripts ? "enabled" : "disabled", source: "desktop", client_platform: "web",
     });
     this.began = performance.now();
     this.failures = 0;

@@ -7,6 +7,7 @@ use records::Talk;
 use stages::{AppResult, Structure};
 
 use super::dates::{DayOrder, Reference};
+use super::language::Language;
 use super::pattern::Pattern;
 use super::planted::heard;
 use super::text::{Sentence, content_stems, pattern, sentences};
@@ -32,19 +33,23 @@ pub(super) fn run(
 ) -> Result<AppResult, FailureCode> {
     let content = match app_id {
         "minutes" => minutes(talk, structure, order),
-        "decisions" => bullets(&decisions(&sentences(talk))),
-        "questions" => bullets(&questions(&sentences(talk))),
+        "decisions" => bullets(&decisions(&said_in(talk))),
+        "questions" => bullets(&questions(&said_in(talk))),
         _ => return Err(FailureCode::AppFailed),
     };
     Ok(AppResult { app_id: app_id.to_owned(), content })
 }
 
+fn said_in(talk: &Talk) -> Vec<Sentence<'_>> {
+    sentences(talk, Language::of(talk).is_english())
+}
+
 fn minutes(talk: &Talk, structure: &Structure, order: DayOrder) -> String {
-    let sentences = sentences(talk);
+    let sentences = said_in(talk);
     if sentences.is_empty() {
         return String::new();
     }
-    let tasks: Vec<String> = items::extract(&heard(talk), &Reference::of(talk, order))
+    let tasks: Vec<String> = items::extract(&heard(talk, true), &Reference::of(talk, order))
         .iter()
         .map(|item| task_line(item, talk))
         .collect();

@@ -94,10 +94,10 @@ fn holds_something(talk: &Talk, order: DayOrder) -> bool {
     let reference = Reference::of(talk, order);
     let dated =
         |text: &str| reference.find(text).iter().any(|date| date.precise && reference.moment(date).is_some());
-    let sentences = sentences(talk);
+    let sentences = sentences(talk, true);
     sentences.iter().any(|sentence| {
         (dated(&sentence.text) && !content_stems(&sentence.text).is_empty()) || is_decision(&sentence.text)
-    }) || !items::extract(&planted::heard(talk), &reference).is_empty()
+    }) || !items::extract(&planted::heard(talk, true), &reference).is_empty()
         || memories::any(talk)
 }
 

@@ -1,12 +1,13 @@
 //! Which language a talk is in, and which of its words carry a topic there.
 //!
 //! The rules for tasks, events and memories know English alone. Other languages are read by their words: stop
-//! words and stems give a title, an overview and, for some, a category.
+//! words and stems give a title, an overview and, for some, a category. Scripts without spaces are read by pairs of
+//! characters.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use records::{Category, Talk};
+use records::{Category, Talk, is_unspaced};
 use rust_stemmers::{Algorithm, Stemmer};
 
 use super::lexicon::{LANGUAGES, TIMES};
@@ -21,13 +22,23 @@ pub(super) enum Language {
     Listed(&'static Listed),
     /// Read by the length of its words.
     Unknown,
+    /// Chinese, Japanese, Thai and the like: read by pairs of characters.
+    Unspaced,
+}
+
+/// What most words of a talk are written in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Script {
+    Latin,
+    Unspaced,
+    Other,
 }
 
 /// What is known of a language that is not English.
 pub(super) struct Listed {
     code: &'static str,
     stop: HashSet<&'static str>,
-    stemmer: Stemmer,
+    stemmer: Option<Stemmer>,
     topics: HashMap<String, Vec<Category>>,
 }
 
@@ -35,6 +46,8 @@ pub(super) struct Listed {
 const FEWEST_WORDS: usize = 12;
 /// A talk that claims to be English is looked at this far.
 const READ_WORDS: usize = 400;
+/// The language of a script is told by so many characters.
+const READ_LETTERS: usize = 2_000;
 /// Of the words of a talk, stop words are about half in the right language.
 const STOP_SHARE: f64 = 0.3;
 /// How many times more stop words than English another language must show.
@@ -47,12 +60,12 @@ static LISTED: LazyLock<Vec<Listed>> = LazyLock::new(|| {
 });
 
 impl Listed {
-    fn new(code: &'static str, algorithm: Algorithm, topics: &[(Category, &str)]) -> Self {
-        let stemmer = Stemmer::create(algorithm);
+    fn new(code: &'static str, algorithm: Option<Algorithm>, topics: &[(Category, &str)]) -> Self {
+        let stemmer = algorithm.map(Stemmer::create);
         let mut index: HashMap<String, Vec<Category>> = HashMap::new();
         for (category, words) in topics {
             for word in words.split_whitespace() {
-                let of = index.entry(stemmer.stem(word).into_owned()).or_default();
+                let of = index.entry(stem_of(stemmer.as_ref(), word)).or_default();
                 if !of.contains(category) {
                     of.push(*category);
                 }
@@ -62,20 +75,34 @@ impl Listed {
         let stop = stop.iter().copied().chain(TIMES.split_whitespace()).collect();
         Self { code, stop, stemmer, topics: index }
     }
+
+    fn is_latin(&self) -> bool {
+        !matches!(self.code, "ar" | "el" | "he" | "hi" | "ru" | "uk")
+    }
+}
+
+fn stem_of(stemmer: Option<&Stemmer>, word: &str) -> String {
+    stemmer.map_or_else(|| word.to_owned(), |stemmer| text::stemmed(stemmer, word))
 }
 
 impl Language {
     /// The language of `talk`: what it says of itself, unless it says nothing or English and its words are
-    /// clearly of another, or another and its words are clearly English. Clients that know no better send `en`, or
-    /// the language of the telephone.
+    /// clearly of another, or another and its words are clearly English, or of another script. Clients that know no
+    /// better send `en`, or the language of the telephone.
     pub(super) fn of(talk: &Talk) -> Self {
-        let said = talk.language.to_ascii_lowercase();
-        let code = said.split(['-', '_']).next().unwrap_or_default();
-        match code {
-            "" | "en" | "auto" | "multi" => by_words(talk).map_or(Self::English, Self::Listed),
-            "nb" | "nn" => listed("no"),
-            _ => match listed(code) {
-                Self::Listed(of) if is_english(talk, of) => Self::English,
+        let (code, script) = (code(talk), Script::of(talk));
+        let latin = script == Script::Latin;
+        match code.as_str() {
+            _ if script == Script::Unspaced => Self::Unspaced,
+            "" | "en" | "auto" | "multi" => {
+                by_words(talk).map_or(if latin { Self::English } else { Self::Unknown }, Self::Listed)
+            }
+            code => match listed(code) {
+                Self::Listed(of) if is_english(talk, &of.stop) => Self::English,
+                Self::Listed(of) if of.is_latin() != latin => {
+                    by_words(talk).map_or(Self::Unknown, Self::Listed)
+                }
+                Self::Unknown if is_english(talk, &HashSet::new()) => Self::English,
                 known => known,
             },
         }
@@ -92,7 +119,11 @@ impl Language {
         match self {
             Self::English => text::is_content(word),
             Self::Listed(of) => long(3) && !of.stop.contains(word),
-            Self::Unknown => long(LONG_WORD),
+            // A syllable of Korean is written as one letter.
+            Self::Unknown => {
+                long(LONG_WORD) || long(3) && word.chars().all(|c| matches!(c, '\u{ac00}'..='\u{d7a3}'))
+            }
+            Self::Unspaced => false,
         }
     }
 
@@ -100,13 +131,16 @@ impl Language {
     pub(super) fn stem(self, word: &str) -> String {
         match self {
             Self::English => text::stem(word),
-            Self::Listed(of) => text::stemmed(&of.stemmer, word),
-            Self::Unknown => word.to_owned(),
+            Self::Listed(of) => stem_of(of.stemmer.as_ref(), word),
+            Self::Unknown | Self::Unspaced => word.to_owned(),
         }
     }
 
     /// The stems of the words that carry a topic, with repetitions.
     pub(super) fn content_stems(self, text: &str) -> Vec<String> {
+        if matches!(self, Self::Unspaced) {
+            return pairs(text);
+        }
         words(text).filter(|word| self.is_content(word)).map(|word| self.stem(&word)).collect()
     }
 
@@ -114,16 +148,23 @@ impl Language {
     pub(super) fn topics_of(self, stem: &str) -> &'static [Category] {
         match self {
             Self::Listed(of) => of.topics.get(stem).map_or(&[], Vec::as_slice),
-            Self::English | Self::Unknown => &[],
+            Self::English | Self::Unknown | Self::Unspaced => &[],
         }
     }
 
-    /// The language's code (ISO 639-1), where it is known.
-    pub(super) fn code(self) -> Option<&'static str> {
+    /// The code (ISO 639-1) of the language that `talk` is in: of a script that one language has, that; else what it says of itself.
+    pub(super) fn code_of(self, talk: &Talk) -> String {
+        if let Self::Listed(of) = self {
+            return of.code.to_owned();
+        }
+        let letters = || talk.lines.iter().flat_map(|line| line.text.chars()).take(READ_LETTERS);
+        let has = |range: std::ops::RangeInclusive<char>| letters().any(|letter| range.contains(&letter));
         match self {
-            Self::English => Some("en"),
-            Self::Listed(of) => Some(of.code),
-            Self::Unknown => None,
+            Self::Unspaced if has('\u{3041}'..='\u{30fa}') => "ja".to_owned(),
+            Self::Unspaced if has('\u{4e00}'..='\u{9fff}') => "zh".to_owned(),
+            Self::Unspaced if has('\u{e01}'..='\u{e5b}') => "th".to_owned(),
+            Self::Unknown if has('\u{ac00}'..='\u{d7a3}') => "ko".to_owned(),
+            _ => code(talk),
         }
     }
 
@@ -131,6 +172,57 @@ impl Language {
     pub(super) fn capitalises_nouns(self) -> bool {
         matches!(self, Self::Listed(Listed { code: "de", .. }))
     }
+}
+
+impl Script {
+    fn of(talk: &Talk) -> Self {
+        let (mut latin, mut unspaced, mut other) = (0, 0, 0);
+        let all = talk.lines.iter().flat_map(|line| words(&line.text));
+        for letter in all.take(READ_WORDS).filter_map(|word| word.chars().find(|c| c.is_alphabetic())) {
+            match letter {
+                '\0'..='\u{24f}' | '\u{1e00}'..='\u{1eff}' => latin += 2,
+                // About two of them are a word.
+                _ if is_unspaced(letter) => unspaced += 1,
+                _ => other += 2,
+            }
+        }
+        match latin.max(unspaced).max(other) {
+            most if most == latin => Self::Latin,
+            most if most == unspaced => Self::Unspaced,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// The language that a talk says it is in, without its region.
+fn code(talk: &Talk) -> String {
+    let code = talk.language.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
+    // What older telephones send.
+    match code.as_str() {
+        "iw" => "he".to_owned(),
+        "in" => "id".to_owned(),
+        "nb" | "nn" => "no".to_owned(),
+        _ => code,
+    }
+}
+
+/// Each two characters that stand together, where they are of a script without spaces; what is all Hiragana is grammar. Words
+/// of other scripts as they are.
+fn pairs(text: &str) -> Vec<String> {
+    let hiragana = |word: &str| word.chars().all(|letter| matches!(letter, '\u{3041}'..='\u{309f}'));
+    let mut pairs = Vec::new();
+    let mut before: Option<String> = None;
+    for word in words(text) {
+        let unspaced = word.starts_with(is_unspaced);
+        if word.chars().count() >= LONG_WORD || !unspaced && word.chars().count() > 1 {
+            pairs.push(word.clone());
+        }
+        if let Some(before) = before.filter(|before| unspaced && !(hiragana(before) && hiragana(&word))) {
+            pairs.push(format!("{before}{word}"));
+        }
+        before = unspaced.then_some(word);
+    }
+    pairs
 }
 
 fn listed(code: &str) -> Language {
@@ -146,10 +238,10 @@ fn by_words(talk: &Talk) -> Option<&'static Listed> {
     is_clear(found, share(&said, text::is_stop)).then_some(best)
 }
 
-/// Whether a talk that claims to be in `of` is English.
-fn is_english(talk: &Talk, of: &Listed) -> bool {
+/// Whether a talk that claims to be in a language with these stop words is English.
+fn is_english(talk: &Talk, stop: &HashSet<&str>) -> bool {
     let said = first_words(talk);
-    is_clear(share(&said, text::is_stop), share(&said, |word| of.stop.contains(word)))
+    is_clear(share(&said, text::is_stop), share(&said, |word| stop.contains(word)))
 }
 
 /// The first words of a talk, none when they are too few to tell.
@@ -181,6 +273,7 @@ mod tests {
             Language::English => "en",
             Language::Listed(of) => of.code,
             Language::Unknown => "?",
+            Language::Unspaced => "??",
         }
     }
 
@@ -214,8 +307,32 @@ mod tests {
     fn english_is_read_as_english_whatever_it_claims_to_be() {
         let text = "I will call the landlord on Monday and then we can talk about what he said to you";
         assert_eq!(code(text, "de"), "en");
+        for claimed in ["ja", "zh-Hant-TW", "ko", "xx"] {
+            assert_eq!(code(text, claimed), "en", "{claimed}");
+        }
         let text = "Ich rufe am Montag den Vermieter an und dann reden wir darüber was er gesagt hat";
         assert_eq!(code(text, "de"), "de");
+    }
+
+    #[test]
+    fn what_is_not_written_in_latin_letters_is_not_english_whatever_it_claims_to_be() {
+        for (text, expected) in [
+            ("明天下午三点去看牙医，记得带医保卡。", "??"),
+            ("今天的standup我们讨论了API的performance问题。", "??"),
+            ("พรุ่งนี้บ่ายสามโมงมีประชุม", "??"),
+            ("내일 오후 세 시에 회의가 있습니다.", "?"),
+            ("Завтра встреча.", "?"),
+            (
+                "Завтра в три часа у нас встреча с директором, и он хочет, чтобы мы все были там, потому что это важно",
+                "ru",
+            ),
+            ("The word for it is 咖啡 in Chinese.", "en"),
+        ] {
+            for claimed in ["en", "", "multi", "de"] {
+                let expected = if (claimed, expected) == ("de", "en") { "de" } else { expected };
+                assert_eq!(code(text, claimed), expected, "{text} ({claimed})");
+            }
+        }
     }
 
     #[test]

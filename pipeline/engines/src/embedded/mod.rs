@@ -153,7 +153,7 @@ impl ExtractItems for Embedded {
         let order = self.order;
         self.on(talk, move |talk| {
             Ok(if is_english(talk) {
-                items::extract(&planted::heard(talk), &Reference::of(talk, order))
+                items::extract(&planted::heard(talk, true), &Reference::of(talk, order))
             } else {
                 Vec::new()
             })
@@ -214,6 +214,12 @@ impl SameThing for Embedded {
     }
 }
 
+/// What a talk says of its language; nothing where it says English, as clients do that know no better, and is in another one.
+pub(crate) fn claimed_language(talk: &Talk) -> Option<&str> {
+    let claims_english = talk.language.get(..2).is_none_or(|code| code.eq_ignore_ascii_case("en"));
+    (!claims_english || is_english(talk)).then_some(talk.language.as_str())
+}
+
 /// Whether the rules apply.
 fn is_english(talk: &Talk) -> bool {
     Language::of(talk).is_english()
@@ -234,10 +240,14 @@ fn describe_lines(talk: &Talk, folders: &[Folder], order: Option<DayOrder>) -> S
     let read = Read::of(talk, order);
     let topics = phrases::key_phrases(&read.sentences, &read.known(), TOPICS);
     let Read { language, sentences, frequency, category, next, .. } = read;
-    let overview = overview::overview(&sentences, &next, &topics, &frequency, language);
+    let overview = match overview::overview(&sentences, &next, &topics, &frequency, language) {
+        // A note of few words is its own overview.
+        overview if overview.is_empty() && !language.is_english() => overview::opening(&sentences),
+        overview => overview,
+    };
     Structure {
         title: title::title(talk.background.meeting.as_ref(), &topics, &sentences, language),
-        overview: unread::said_in(language, overview),
+        overview: unread::said_in(language, talk, overview),
         category,
         emoji: lexicon::emoji_of(category).to_owned(),
         folder_id: title::folder(folders, category, &frequency, language),
@@ -262,7 +272,7 @@ struct Read<'t> {
 impl<'t> Read<'t> {
     fn of(talk: &'t Talk, order: Option<DayOrder>) -> Self {
         let language = Language::of(talk);
-        let heard = planted::heard(talk);
+        let heard = planted::heard(talk, language.is_english());
         let reference = order.filter(|_| language.is_english()).map(|order| Reference::of(talk, order));
         let next = overview::Next {
             items: reference.map_or_else(Vec::new, |reference| items::extract(&heard, &reference)),
@@ -270,7 +280,7 @@ impl<'t> Read<'t> {
             zone: talk.time_zone,
         };
         // A talk of nothing but orders still gets its title.
-        let sentences = if heard.is_empty() { text::sentences(talk) } else { heard };
+        let sentences = if heard.is_empty() { text::sentences(talk, language.is_english()) } else { heard };
         let frequency = phrases::frequencies(&sentences, language);
         let category = subject::category(&sentences, &frequency, language);
         let mut weights = subject::weights(&frequency, category, language);

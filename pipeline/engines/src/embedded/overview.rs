@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use chrono_tz::Tz;
-use records::Timestamp;
+use records::{Timestamp, is_unspaced};
 use stages::{EventDraft, ItemDraft};
 
 use super::decisions::is_decision;
@@ -138,7 +138,7 @@ pub(super) fn overview(
     let places = chosen(sentences, next, frequency, language, subject.is_some());
     let said = places.into_iter().filter_map(|place| sentences.get(place));
     let Some(subject) = subject else {
-        return said.map(|sentence| plain(&sentence.text)).chain(next.stated()).collect::<Vec<_>>().join(" ");
+        return in_a_row(said.map(|sentence| plain(&sentence.text)).chain(next.stated()));
     };
     let mut tellers = Tellers::default();
     let told: Vec<String> = said
@@ -148,6 +148,26 @@ pub(super) fn overview(
     std::iter::once(subject).chain(told).chain(next).collect::<Vec<_>>().join(" ")
 }
 
+/// What a sentence ends with.
+const STOPS: [char; 13] = ['.', '!', '?', '…', '。', '！', '？', '｡', '।', '॥', '؟', '۔', '։'];
+/// Behind these stands no space.
+const WIDE_STOPS: [char; 3] = ['。', '！', '？'];
+
+/// Sentences, one after the other.
+fn in_a_row(sentences: impl Iterator<Item = String>) -> String {
+    sentences.fold(String::new(), |mut text, sentence| {
+        if !text.is_empty() && !text.ends_with(WIDE_STOPS) {
+            text.push(' ');
+        }
+        text + &sentence
+    })
+}
+
+/// The first sentences of a talk, as they are.
+pub(super) fn opening(sentences: &[Sentence<'_>]) -> String {
+    shortened(&in_a_row(sentences.iter().take(3).map(|sentence| plain(&sentence.text))), LONGEST)
+}
+
 /// A sentence without its opening fillers, with a capital and a full stop.
 pub(super) fn plain(sentence: &str) -> String {
     // On the telephone, "..." is what the other says.
@@ -155,7 +175,8 @@ pub(super) fn plain(sentence: &str) -> String {
     let bare = OPENING.replace(sentence, "");
     let bare = if bare.split_whitespace().count() < 2 { sentence } else { bare.as_ref() };
     let text = capitalised(&shortened(bare.trim(), LONGEST));
-    if text.ends_with(['.', '!', '?', '…']) {
+    // Thai has no stops, and a text that was cut has none of its script.
+    if text.ends_with(STOPS) || text.ends_with(is_unspaced) {
         text
     } else {
         format!("{}.", text.trim_end_matches([',', ';', ':']))
@@ -223,7 +244,7 @@ fn candidate(
     }
     let said: f64 = stems.iter().filter_map(|stem| frequency.get(stem)).map(|count| 1.0 + count.ln()).sum();
     let cue = if CUE.is_match(text) { 1.3 } else { 1.0 };
-    let question = if text.ends_with('?') || GREETING.is_match(text) { 0.3 } else { 1.0 };
+    let question = if text.ends_with(['?', '？', '؟']) || GREETING.is_match(text) { 0.3 } else { 1.0 };
     let short = if stems.len() < 4 { 0.7 } else { 1.0 };
     let decided = if is_decision(text) { 1.8 } else { 1.0 };
     let repeated = if next.tells(&stems) { 0.3 } else { 1.0 };

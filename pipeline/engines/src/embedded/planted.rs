@@ -32,9 +32,9 @@ pub(super) fn is_order(sentence: &str) -> bool {
     ORDER.is_match(sentence)
 }
 
-/// The sentences of `talk` that are people's words to people.
-pub(super) fn heard(talk: &Talk) -> Vec<Sentence<'_>> {
-    without_orders(sentences(talk))
+/// The sentences of `talk` that are people's words to people; `english`: as [`sentences`] takes it.
+pub(super) fn heard(talk: &Talk, english: bool) -> Vec<Sentence<'_>> {
+    without_orders(sentences(talk, english))
 }
 
 /// The sentences that are people's words to people. What follows an order in the same line belongs to it as far

@@ -3,6 +3,7 @@
 //! The objects of tasks are compared: every string distance that was tried merges look-alikes. A wrong merge
 //! loses a task, so unclear pairs stay two tasks. `corpus/same_tasks.txt` is what it is scored on.
 
+mod as_said;
 mod fact;
 mod idioms;
 mod known;
@@ -76,6 +77,7 @@ pub(super) fn known_facts() -> Box<dyn KnownTexts> {
 static TASKS: LazyLock<Lately<Task>> = LazyLock::new(Lately::new);
 
 /// What an action item is compared by.
+#[derive(Default)]
 pub(super) struct Task {
     verb: String,
     verb_stem: String,
@@ -114,6 +116,9 @@ impl Task {
     }
 
     fn read(text: &str) -> Self {
+        if let Some(said) = as_said::task(text) {
+            return Self { object: BTreeSet::from([said]), exact: true, ..Self::default() };
+        }
         let text = PLEASE.replace(text, "");
         let mut text = reworded::reworded(&LEAD.replace(&text, ""));
         for (words, other) in FOR_OTHERS.iter() {

@@ -26,7 +26,7 @@ pub(super) fn read_of(talk: &Talk) -> Read<'_> {
 }
 
 fn items_of(talk: &Talk) -> Vec<ItemDraft> {
-    items::extract(&planted::heard(talk), &Reference::of(talk, DayOrder::default()))
+    items::extract(&planted::heard(talk, true), &Reference::of(talk, DayOrder::default()))
 }
 
 fn items(text: &str) -> Vec<String> {

@@ -43,10 +43,9 @@ pub(super) fn pattern(source: &str) -> Pattern {
     Pattern::new(source)
 }
 
-/// The sentences of `talk`, in order.
-pub(super) fn sentences(talk: &Talk) -> Vec<Sentence<'_>> {
+/// The sentences of `talk`, in order; only what is `english` is written in plain spelling.
+pub(super) fn sentences(talk: &Talk, english: bool) -> Vec<Sentence<'_>> {
     let mut all = Vec::new();
-    let english = talk.language.starts_with("en");
     for (at, line) in talk.lines.iter().enumerate() {
         for text in split(&line.text, english) {
             all.push(Sentence { text, speaker: line.speaker.as_deref(), is_user: line.is_user, line: at });
@@ -58,9 +57,7 @@ pub(super) fn sentences(talk: &Talk) -> Vec<Sentence<'_>> {
 /// UAX 29 sentence boundaries, less those after an abbreviation.
 fn split(line: &str, english: bool) -> Vec<String> {
     let line = SPACES.replace_all(line.trim(), " ").replace(['\u{2019}', '\u{2018}'], "'");
-    let line = unpunctuated::with_endings(&line);
-    let line = if english { unpunctuated::with_plain_spelling(&line) } else { line };
-    let line = unpunctuated::with_apostrophes(&line);
+    let line = if english { plainly_spelled(&line) } else { line };
     let mut sentences: Vec<String> = Vec::new();
     let mut open = String::new();
     for piece in line.split_sentence_bounds() {
@@ -72,6 +69,13 @@ fn split(line: &str, english: bool) -> Vec<String> {
     }
     push(&mut sentences, &open);
     sentences
+}
+
+/// English with the endings and apostrophes that people leave out. In other languages "im" and "ill" are words.
+fn plainly_spelled(line: &str) -> String {
+    let line = unpunctuated::with_endings(line);
+    let line = unpunctuated::with_plain_spelling(&line);
+    unpunctuated::with_apostrophes(&line).into_owned()
 }
 
 /// Adds the sentences of a piece that UAX 29 takes for one: a stop may be followed by a small letter.
@@ -196,12 +200,8 @@ pub(super) fn first_words(text: &str, limit: usize) -> String {
 
 /// At most `limit` characters of `text`, cut after a whole word.
 pub(super) fn shortened(text: &str, limit: usize) -> String {
-    if text.chars().count() <= limit {
-        return text.to_owned();
-    }
-    let cut: String = text.chars().take(limit).collect();
-    let whole = cut.rsplit_once(' ').map_or(cut.as_str(), |(whole, _)| whole);
-    whole.trim_end_matches([',', ';', ':', ' ', '-']).to_owned()
+    let cut = stages::shortened(text, limit);
+    if cut.len() == text.len() { cut } else { cut.trim_end_matches([',', ';', ':', ' ', '-']).to_owned() }
 }
 
 #[cfg(test)]

@@ -2,17 +2,21 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use records::{Category, Folder, Meeting};
+use records::{Category, Folder, Meeting, is_unspaced};
 use stages::is_title;
 
 use super::capitals::restored;
 use super::language::Language;
 use super::phrases::Phrase;
 use super::relation;
-use super::text::{Sentence, capitalised, shortened};
+use super::text::{Sentence, capitalised, first_words, shortened};
 
 /// DECISIONS §5.
 const LONGEST_TITLE: usize = 80;
+/// Of a title in a script without spaces, in characters: about as wide as one of other scripts.
+const LONGEST_CLAUSE: usize = 30;
+/// What is shorter names no subject yet ("もしもし、").
+const SHORTEST_CLAUSE: usize = 6;
 /// The title that the talk has in a calendar, if it has words; else the best phrases, with what was said of one of them; else the first words that were said.
 /// In other languages "A, B", as they are written.
 pub(super) fn title(
@@ -28,13 +32,22 @@ pub(super) fn title(
         return title;
     }
     let words = match topics {
-        [] => sentences
-            .first()
-            .map_or_else(|| "Conversation".to_owned(), |first| super::text::first_words(&first.text, 8)),
+        [] => sentences.first().map_or_else(|| "Conversation".to_owned(), |first| beginning(&first.text)),
         [one, other, ..] if !language.is_english() => capitalised(&format!("{}, {}", one.text, other.text)),
         _ => capitalised(&composed(topics, sentences)),
     };
     shortened(&words, LONGEST_TITLE).trim_end_matches(['.', '!', '?', ',', ';', ':', '…', ' ']).to_owned()
+}
+
+/// The first words of a sentence; in a script without spaces its first clause.
+fn beginning(sentence: &str) -> String {
+    if !sentence.contains(is_unspaced) {
+        return first_words(sentence, 8);
+    }
+    let ends = |(_, letter): &(usize, char)| "、，。！？；".contains(*letter);
+    let clause = sentence.char_indices().skip(SHORTEST_CLAUSE).find(ends);
+    let clause = clause.and_then(|(end, _)| sentence.get(..end)).unwrap_or(sentence);
+    shortened(clause, LONGEST_CLAUSE)
 }
 
 /// "Key for the bike shed, rent and contract"; where one topic is what the others are said of, "Wedding: menu and band".

@@ -10,9 +10,10 @@ use sha2::{Digest, Sha256};
 use stages::Structure;
 
 use super::window;
+use crate::embedded::claimed_language;
 
 /// Part of the engine's id: raised whenever a prompt or a schema changes what comes out.
-pub(super) const VERSION: &str = "p3";
+pub(super) const VERSION: &str = "p4";
 /// What every request begins with.
 pub(super) const SYSTEM: &str = include_str!("../../prompts/system.md");
 /// The question of `Judge`.
@@ -165,7 +166,7 @@ pub(super) fn head(talk: &Talk) -> Value {
     let mut add = |name: &str, value: Value| head.insert(name.to_owned(), value);
     add("began", began.into());
     add("time_zone", talk.time_zone.name().into());
-    add("language", talk.language.as_str().into());
+    add("language", claimed_language(talk).into());
     add("user", talk.user_name.as_deref().into());
     let Background { kind, meeting, pictures } = &talk.background;
     if let Some(kind) = kind {
@@ -344,6 +345,13 @@ TALK {mark} DATA ENDS
 Question: which?"#
         );
         assert_eq!(sent, expected);
+    }
+
+    #[test]
+    fn talk_that_claims_english_and_is_not_is_shown_without_a_language() {
+        let head = head(&talk("明日の会議は三時からです。田中さんも来ます。"));
+        assert_eq!((&head["language"], &head["user"]), (&Value::Null, &json!("Anna")));
+        assert_eq!(super::head(&talk("Hi"))["language"], json!("en"));
     }
 
     #[test]

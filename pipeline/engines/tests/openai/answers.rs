@@ -188,7 +188,7 @@ async fn a_request_carries_the_key_the_model_the_strict_schema_and_no_tools() {
     assert!(request.body.get("tools").is_none());
     let text = request.body["messages"][1]["content"].as_str().unwrap();
     assert_eq!(text.lines().filter(|line| line.starts_with("Question:")).count(), 1, "{text}");
-    assert_eq!(world.engine.id(), format!("openai:small@{}/p3", world.address));
+    assert_eq!(world.engine.id(), format!("openai:small@{}/p4", world.address));
     assert!(world.engine.costs());
     let counted = [
         ("detect_discard", "prompt", 120),

@@ -16,7 +16,7 @@ async fn a_picture_is_sent_as_a_data_url_to_the_model_that_sees() {
     assert!(!world.engine.sees());
     world.engine = world.engine.seeing_with(Some("eyes"));
     assert!(world.engine.sees());
-    assert_eq!(world.engine.sight_id(), format!("openai:eyes@{}/p3", world.address));
+    assert_eq!(world.engine.sight_id(), format!("openai:eyes@{}/p4", world.address));
     assert_ne!(world.engine.sight_id(), world.engine.id());
 
     assert_eq!(world.engine.describe_photo("/9j/AA==", "en").await, Ok("A whiteboard.".to_owned()));

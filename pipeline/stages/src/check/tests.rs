@@ -133,8 +133,16 @@ fn memories_are_grounded_short_and_not_prompt_injections() {
         memory(&long, &[1]),
         memory("Anna is rich", &[1]),
     ];
-    let contents: Vec<String> = memories(drafts, &talk()).into_iter().map(|memory| memory.content).collect();
-    assert_eq!(contents, ["Tom lays tiles"]);
+    let contents = |drafts| -> Vec<String> {
+        memories(drafts, &talk()).into_iter().map(|memory| memory.content).collect()
+    };
+    assert_eq!(contents(drafts), ["Tom lays tiles"]);
+    let vietnamese = "Tom làm việc tại ngân hàng Vietcombank chi nhánh Hà Nội từ năm 2019 đến nay";
+    assert_eq!(
+        contents(vec![memory(vietnamese, &[1])]),
+        [vietnamese],
+        "16 syllables, of which words are made"
+    );
 }
 
 #[test]

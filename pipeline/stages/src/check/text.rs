@@ -1,7 +1,7 @@
 //! Makes an engine's text fit to store and to show: no speaker may put a link, markup or an order into a
 //! user's records.
 
-use unicode_segmentation::UnicodeSegmentation;
+use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
 use super::markup::one_line;
 
@@ -11,12 +11,12 @@ const LOOKED_AT: usize = 20;
 /// Several lines of plain text, at most `max` characters.
 pub(super) fn text(raw: &str, max: usize) -> String {
     let lines: Vec<String> = beginning(raw, max).lines().map(one_line).collect();
-    cut(lines.join("\n").trim(), max)
+    shortened(lines.join("\n").trim(), max)
 }
 
 /// One line of plain text, at most `max` characters.
 pub(super) fn line(raw: &str, max: usize) -> String {
-    cut(&one_line(beginning(raw, max)), max)
+    shortened(&one_line(beginning(raw, max)), max)
 }
 
 /// A title: one line without quotes around it or a stop at its end.
@@ -25,7 +25,7 @@ pub(super) fn title(raw: &str, max: usize) -> String {
         let begun = text.trim_start_matches(['"', '“', '”', ' ']);
         begun.trim_end_matches(['"', '“', '”', ' ', '.', '。', '…']).to_owned()
     };
-    bare(&cut(&bare(&one_line(beginning(raw, max))), max))
+    bare(&shortened(&bare(&one_line(beginning(raw, max))), max))
 }
 
 /// What is looked at of a text of which `max` characters may be kept: a model may write megabytes.
@@ -98,14 +98,29 @@ pub(super) fn addresses_a_model(sentence: &str) -> bool {
     ADDRESSES.iter().any(|address| small.contains(address))
 }
 
-/// At most `max` characters, cut between words where there is a gap to cut at.
-fn cut(text: &str, max: usize) -> String {
+/// At most `max` characters, cut between words where there is a gap near the end to cut at: Chinese and Japanese have few. What
+/// people see as one character (an emoji of several, a letter with its marks) is not cut.
+pub fn shortened(text: &str, max: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(max) else {
         return text.to_owned();
     };
     let (head, tail) = text.split_at(end);
-    let gap = if tail.starts_with(char::is_whitespace) { None } else { head.rfind(char::is_whitespace) };
-    gap.and_then(|gap| head.get(..gap)).unwrap_or(head).trim_end().to_owned()
+    let gap = head.rfind(char::is_whitespace).filter(|gap| 2 * gap >= end);
+    let end = match gap {
+        _ if tail.starts_with(char::is_whitespace) => end,
+        Some(gap) => gap,
+        None => whole_characters(text, end),
+    };
+    text.get(..end).unwrap_or(head).trim_end().to_owned()
+}
+
+/// The last place up to `end` at which `text` may be cut; `end` itself where its beginning is one character.
+fn whole_characters(text: &str, end: usize) -> usize {
+    let mut cursor = GraphemeCursor::new(end, text.len(), true);
+    match cursor.is_boundary(text, 0) {
+        Ok(true) => end,
+        _ => cursor.prev_boundary(text, 0).ok().flatten().filter(|at| *at > 0).unwrap_or(end),
+    }
 }
 
 #[cfg(test)]
@@ -132,6 +147,19 @@ mod tests {
     fn text_is_truncated_between_words() {
         let long = text(&"word ".repeat(3_000), 8_000);
         assert!(long.chars().count() <= 8_000 && long.ends_with(" word"), "{}", long.len());
+    }
+
+    #[test]
+    fn text_without_gaps_is_cut_between_characters_as_people_see_them() {
+        let early = format!("田中さん {}", "予算".repeat(60));
+        assert_eq!(title(&early, 80).chars().count(), 80, "not at the one gap, far before the end");
+        for (whole, max) in [("👨‍👩‍👧‍👦", 10), ("🇩🇪", 3), ("e\u{301}", 3), ("각", 2), ("กี่", 4)]
+        {
+            let cut = line(&whole.repeat(9), max);
+            let times = cut.chars().count() / whole.chars().count();
+            assert!(times > 0 && cut == whole.repeat(times), "{whole}: {cut}");
+        }
+        assert_eq!(line(&format!("a{}", "\u{301}".repeat(90)), 20).chars().count(), 20, "one character");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use futures::TryStreamExt;
 use records::Timestamp;
 use sqlx::PgConnection;
 
-use super::{configuration_of, passage::passages};
+use super::{configuration_of, passage::passages, spelling::plain};
 use crate::Store;
 
 /// Words that are held at once while a batch is read: a conversation that alone has more is a batch of its own.
@@ -132,6 +132,7 @@ async fn insert(connection: &mut PgConnection, due: &[DueRow], lines: &[Vec<Stri
                     .map(|(row, part, _)| *part == 0 || row.private_text.is_none())
                     .collect::<Vec<_>>(),
             )
+            .bind(some.iter().map(|(.., text)| plain(text)).collect::<Vec<_>>())
             .execute(&mut *connection)
             .await?;
     }

@@ -5,7 +5,7 @@ use db::Error;
 use records::UserId;
 use sqlx::PgConnection;
 
-use super::configuration_of;
+use super::{configuration_of, spelling::plain};
 use crate::Store;
 
 /// How many of each a search compares as they are (`limit 2000` in `sql/search`): their words may be forgotten without a search missing them.
@@ -24,6 +24,7 @@ struct DueRow {
     is_memory: bool,
     user_id: String,
     id: String,
+    text: String,
     language: String,
 }
 
@@ -51,12 +52,18 @@ impl Store {
                 .bind(rows.iter().map(|row| row.id.as_str()).collect::<Vec<_>>())
                 .bind(rows.iter().map(|row| row.language.as_str()).collect::<Vec<_>>())
                 .bind(rows.iter().map(|row| configuration_of(&row.language)).collect::<Vec<_>>())
+                .bind(rows.iter().map(|row| spelled(&row.text)).collect::<Vec<_>>())
                 .execute(&mut *transaction)
                 .await?;
         }
         transaction.commit().await?;
         Ok(all.max(usize::from(is_forgetting)))
     }
+}
+
+/// What a text is found by besides its language's rules: nothing where those read every letter of it, so that "the" finds nothing.
+fn spelled(text: &str) -> String {
+    if text.is_ascii() { String::new() } else { plain(text) }
 }
 
 /// Lets the words of a user's memories and action items be stored anew where the user's language becomes another one: of the newest at

@@ -201,5 +201,6 @@ fn table_text_is_truncated_at_a_space() {
     assert_eq!(cut("the model is back", 12), "the model …");
     assert_eq!(cut("the model is back", 17), "the model is back");
     assert_eq!(cut("https://models.example/v1", 13), "https://mode…");
+    assert_eq!(cut("説明: 会議に関するもの", 14), "説明: 会議に…", "not at the one space");
     assert_eq!((cut("東京東京", 6), cut("東京東京", 1)), ("東京…".to_owned(), "…".to_owned()));
 }

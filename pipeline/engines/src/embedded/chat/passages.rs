@@ -4,13 +4,14 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use assistant::{DataTool, Step};
+use records::is_unspaced;
 use serde_json::{Map, Value, json};
 
 use super::words::{day_of, due_of, moment, share, stamp, stems};
 use super::{Turn, answer, failed, listed, quoting, text};
 use crate::embedded::dates::ranges::Direction;
 use crate::embedded::pattern::Pattern;
-use crate::embedded::text::{pattern, shortened, words};
+use crate::embedded::text::{is_content, pattern, shortened, words};
 
 /// Words of a question that say what is to be done with what is found.
 static ASKING: LazyLock<Pattern> = LazyLock::new(|| {
@@ -31,6 +32,8 @@ struct Wanted {
     query: String,
     stems: HashSet<String>,
     phrases: Vec<String>,
+    /// The phrases are all that stands together in a script without spaces: the search knows parts of them.
+    unspaced: bool,
 }
 
 pub(super) fn step(turn: &Turn<'_>) -> Step {
@@ -53,13 +56,20 @@ fn wanted(turn: &Turn<'_>) -> Wanted {
     if !message.quoted.is_empty() {
         let phrases: Vec<String> = message.quoted.clone();
         let query = phrases.iter().map(|phrase| format!("\"{phrase}\"")).collect::<Vec<_>>().join(" ");
-        return Wanted { query, stems: stems(&phrases.join(" ")), phrases };
+        return Wanted { query, stems: stems(&phrases.join(" ")), phrases, unspaced: false };
     }
     let mut rest = message.bare.clone();
     if let Some(span) = message.reference(turn.round.context).span(&rest, Direction::Past) {
         rest.replace_range(span.named, " ");
     }
     let topic = ASKING.replace_all(&rest, " ").into_owned();
+    let unspaced = topic.split(|letter| !is_unspaced(letter)).filter(|run| !run.is_empty());
+    let phrases: Vec<String> = unspaced.map(str::to_owned).collect();
+    if !phrases.is_empty() {
+        let others = topic.split(is_unspaced).flat_map(words).filter(|word| is_content(word));
+        let query: Vec<String> = phrases.iter().cloned().chain(others).collect();
+        return Wanted { query: query.join(" "), stems: stems(&topic), phrases, unspaced: true };
+    }
     let topic = if stems(&topic).is_empty() { rest } else { topic };
     let stems = stems(&topic);
     // The words themselves and not their stems: the database has stems of its own.
@@ -67,7 +77,7 @@ fn wanted(turn: &Turn<'_>) -> Wanted {
     let kept = words(&topic)
         .filter(|word| stems.contains(&crate::embedded::text::stem(word)) && seen.insert(word.clone()));
     let query = kept.take(12).collect::<Vec<_>>().join(" ");
-    Wanted { query, stems, phrases: Vec::new() }
+    Wanted { query, stems, phrases: Vec::new(), unspaced: false }
 }
 
 fn arguments(turn: &Turn<'_>, wanted: &Wanted) -> Value {
@@ -91,7 +101,10 @@ fn summary(turn: &Turn<'_>, wanted: &Wanted, results: &[&Value]) -> Step {
     let rated = results.iter().map(|result| (rate(result), *result));
     let mut enough: Vec<(f64, &Value)> = rated.filter(|(share, _)| *share >= ENOUGH).collect();
     if !wanted.phrases.is_empty() {
-        enough = results.iter().map(|result| (1.0, *result)).collect();
+        let complete = |result: &Value| result.get("complete") == Some(&Value::Bool(true));
+        let only_complete = wanted.unspaced && results.iter().any(|result| complete(result));
+        let fits = |result: &&&Value| !only_complete || complete(result);
+        enough = results.iter().filter(fits).map(|result| (1.0, *result)).collect();
     }
     // What has all the words leaves out what has only some.
     let best = enough.iter().map(|(share, _)| *share).fold(0.0, f64::max);

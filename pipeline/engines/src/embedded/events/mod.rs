@@ -343,7 +343,7 @@ mod tests {
     /// On Friday 2026-11-20, 10:00.
     fn found(text: &str) -> Vec<String> {
         let talk = talk(text);
-        let events = extract(&heard(&talk), &Reference::of(&talk, DayOrder::default()));
+        let events = extract(&heard(&talk, true), &Reference::of(&talk, DayOrder::default()));
         events
             .iter()
             .map(|event| format!("{} {} {}", event.title, event.start.format("%m-%d %H:%M"), event.duration))

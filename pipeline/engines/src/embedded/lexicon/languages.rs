@@ -10,22 +10,30 @@ use rust_stemmers::Algorithm;
 /// The words of a category.
 pub(in crate::embedded) type Topic = (Category, &'static str);
 
-/// A language's code (ISO 639-1), its stemmer, and the words of its categories.
-pub(in crate::embedded) const LANGUAGES: &[(&str, Algorithm, &[Topic])] = &[
-    ("de", Algorithm::German, GERMAN),
-    ("es", Algorithm::Spanish, SPANISH),
-    ("fr", Algorithm::French, FRENCH),
-    ("it", Algorithm::Italian, ITALIAN),
-    ("pt", Algorithm::Portuguese, PORTUGUESE),
-    ("nl", Algorithm::Dutch, &[]),
-    ("sv", Algorithm::Swedish, &[]),
-    ("da", Algorithm::Danish, &[]),
-    ("no", Algorithm::Norwegian, &[]),
-    ("fi", Algorithm::Finnish, &[]),
-    ("hu", Algorithm::Hungarian, &[]),
-    ("ro", Algorithm::Romanian, &[]),
-    ("ru", Algorithm::Russian, &[]),
-    ("tr", Algorithm::Turkish, &[]),
+/// A language's code (ISO 639-1), its stemmer if there is one, and the words of its categories.
+pub(in crate::embedded) const LANGUAGES: &[(&str, Option<Algorithm>, &[Topic])] = &[
+    ("de", Some(Algorithm::German), GERMAN),
+    ("es", Some(Algorithm::Spanish), SPANISH),
+    ("fr", Some(Algorithm::French), FRENCH),
+    ("it", Some(Algorithm::Italian), ITALIAN),
+    ("pt", Some(Algorithm::Portuguese), PORTUGUESE),
+    ("nl", Some(Algorithm::Dutch), &[]),
+    ("sv", Some(Algorithm::Swedish), &[]),
+    ("da", Some(Algorithm::Danish), &[]),
+    ("no", Some(Algorithm::Norwegian), &[]),
+    ("fi", Some(Algorithm::Finnish), &[]),
+    ("hu", Some(Algorithm::Hungarian), &[]),
+    ("ro", Some(Algorithm::Romanian), &[]),
+    ("ru", Some(Algorithm::Russian), &[]),
+    ("tr", Some(Algorithm::Turkish), &[]),
+    ("el", Some(Algorithm::Greek), &[]),
+    ("ar", Some(Algorithm::Arabic), &[]),
+    ("pl", None, &[]),
+    ("cs", None, &[]),
+    ("uk", None, &[]),
+    ("he", None, &[]),
+    ("hi", None, &[]),
+    ("vi", None, &[]),
 ];
 
 /// Days and times, which name no topic and stand in no list of stop words.

@@ -87,7 +87,7 @@ fn candidates(talk: &Talk) -> Vec<Candidate> {
     let names = names::of_speakers(talk, user);
     let mut found: Vec<Candidate> = Vec::new();
     let mut earlier = Earlier::default();
-    let sentences = heard(talk);
+    let sentences = heard(talk, true);
     let weighed = Weighed::of(&sentences);
     for (at, sentence) in sentences.into_iter().enumerate() {
         if found.len() >= CANDIDATES {

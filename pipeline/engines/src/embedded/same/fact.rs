@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
+use super::as_said;
 use super::numbers;
 use super::read::Lately;
 use crate::embedded::lexicon::is_stop_word;
@@ -32,6 +33,9 @@ impl Fact {
     }
 
     pub(super) fn read(text: &str) -> Self {
+        if let Some(said) = as_said::fact(text) {
+            return Self { stems: BTreeSet::from([said]), numbers: BTreeSet::new(), negative: false };
+        }
         let words: Vec<String> = words(text).collect();
         Self { numbers: numbers(&words), stems: fact_stems(&words), negative: NEGATION.is_match(text) }
     }

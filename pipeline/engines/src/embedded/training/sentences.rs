@@ -12,7 +12,7 @@ fn examples() -> Vec<Vec<Example>> {
 }
 
 fn of(taught: &Taught) -> Vec<Example> {
-    let all: Vec<Sentence<'_>> = sentences(&taught.talk);
+    let all: Vec<Sentence<'_>> = sentences(&taught.talk, true);
     let read = features::read(&all);
     let rules = items::kinds(&all, &Reference::of(&taught.talk, DayOrder::default()));
     let example = |at: usize, sentence: &Sentence<'_>| {
