@@ -8,8 +8,8 @@ use sqlx::PgConnection;
 use super::configuration_of;
 use crate::Store;
 
-/// How many of each a search compares as they are (`limit 2000` in `sql/search`): their words may be forgotten without a search missing them.
-const COMPARED: i64 = 2_000;
+/// How many of each a search looks at, the newest: their words may be forgotten without a search missing them, for it computes them.
+pub(super) const COMPARED: i64 = 2_000;
 
 /// A user some of whose words have to be forgotten: those of memories and action items that come after these ids.
 #[derive(sqlx::FromRow)]
