@@ -111,14 +111,21 @@ async fn webhooks_of_a_deleted_app_are_removed_in_parts_while_that_takes_long() 
             "insert into webhook_endpoints (user_id, endpoint_id, url, events, secret, app_id) \
                  select 'bob', 'e' || n, 'https://app.example/' || n, array['conversation.completed'], 's', 'gone' \
                  from generate_series(1, 150) n; \
-             create function last() returns trigger language plpgsql as \
-                 'begin perform pg_sleep(4.1); return null; end'; \
-             create trigger last before delete on webhook_endpoints for each statement execute function last()",
+             create function stop() returns trigger language plpgsql as \
+                 'begin perform pg_advisory_xact_lock_shared(1); return null; end'; \
+             create trigger stop before delete on webhook_endpoints for each statement execute function stop()",
         )
         .await;
-    assert_eq!(world.ledger.store().follow_apps(None).await.unwrap(), 100, "the rest is the next call's");
+    let mut holder = world.database.hold_locks("select pg_advisory_xact_lock(1)").await;
+    let ledger = world.ledger.clone();
+    let following = tokio::spawn(async move { ledger.store().follow_apps(None).await.unwrap() });
+    world.database.until_somebody_waits().await;
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(5)).await;
+    tokio::time::resume();
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    assert_eq!(following.await.unwrap(), 100, "the rest is the next call's");
     assert_eq!(world.count("select count(*) from webhook_endpoints").await, 50);
-    world.run("drop trigger last on webhook_endpoints").await;
     let (pruned, done) = Operations::new(&world.ledger).prune(Duration::from_secs(86_400), 100).await;
     done.unwrap();
     assert_eq!(pruned.webhooks, 50);
