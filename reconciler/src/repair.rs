@@ -3,7 +3,6 @@
 use db::Error;
 use job::JobId;
 use ledger::{Answer, Ledger};
-use outbox::DueTask;
 use records::UserId;
 
 use crate::{
@@ -31,29 +30,19 @@ impl<'a> Repairs<'a> {
         self.troubled
     }
 
-    /// Says `Reconcile` to one job, in a transaction of its own.
+    /// Says `Reconcile` to one job as `reconciled` does, in a transaction of its own, and counts what was done; an error is the
+    /// row's, passing, or the end of the pass.
     ///
     /// # Errors
     /// When the pass must end.
-    pub(crate) async fn repair(&mut self, user: &UserId, job: &JobId) -> Result<(), Error> {
-        let answer = self.ledger.db().in_time(self.ledger.reconcile(job)).await;
-        self.note(user, job, answer).await
-    }
-
-    /// The same to a job that was handed to the task queue. `waits`: its task is still there.
-    ///
-    /// # Errors
-    /// When the pass must end.
-    pub(crate) async fn repair_task(&mut self, task: &DueTask, waits: bool) -> Result<(), Error> {
-        let job = &task.job_id;
-        let answer = self.ledger.db().in_time(self.ledger.reconcile_task(job, task.dispatch, waits)).await;
-        self.note(&task.user_id, job, answer).await
-    }
-
-    /// Counts what was done; an error is the row's, passing, or the end of the pass.
-    async fn note(&mut self, user: &UserId, job: &JobId, answer: Result<Answer, Error>) -> Result<(), Error> {
+    pub(crate) async fn repair(
+        &mut self,
+        user: &UserId,
+        job: &JobId,
+        reconciled: impl Future<Output = Result<Answer, Error>>,
+    ) -> Result<(), Error> {
         let again = std::mem::take(&mut self.trouble);
-        let error = match answer {
+        let error = match self.ledger.db().in_time(reconciled).await {
             Ok(answer) => {
                 self.metrics.count_answer(&answer);
                 return Ok(());

@@ -15,14 +15,19 @@ const REST: Duration = Duration::from_secs(1);
 /// After a look that failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
 
-/// Indexes what there is, until `stop`. Where conversations cannot be indexed, memories and action items are all the same.
+/// Indexes what there is, and forgets words by the rules of another language, until `stop`. Of these three, what cannot be done keeps
+/// none of the others from it.
 pub async fn index(ledger: Ledger, stop: CancellationToken) {
     let ledger = &ledger;
     let conversations =
         move |limit, passed_over| ledger.db().in_time(ledger.store().index_conversations(limit, passed_over));
     let things = move |limit, _: i64| ledger.db().in_time(ledger.store().index_things(limit));
-    let (conversations, things) = (keep_up(BATCH, conversations, &stop), keep_up(THINGS, things, &stop));
-    tokio::join!(conversations, things);
+    let forgotten = move |limit, _: i64| ledger.db().in_time(ledger.store().forget_more(limit));
+    tokio::join!(
+        keep_up(BATCH, conversations, &stop),
+        keep_up(THINGS, things, &stop),
+        keep_up(THINGS, forgotten, &stop)
+    );
 }
 
 /// `index` is asked for so many, behind so many.

@@ -1,8 +1,8 @@
 //! From what the ledger read to what the stages read, and back.
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
-use ledger::{Content, NewItem, NewMemory, Results, RunInput, Same};
+use ledger::{Content, NewItem, NewMemory, Results, RunInput};
 use records::{Event, Line, Segment, Structured, Talk};
 use stages::{Context, Engines, Finalized, Kept, Material, Photo, PromptApp, RecentItem, plan_fan_out};
 
@@ -52,12 +52,6 @@ fn named_lines(segments: &[Segment], user_name: Option<&str>, people: Vec<(Strin
         text: segment.text.clone(),
     };
     segments.iter().map(line).collect()
-}
-
-/// The engine's comparisons as the ledger asks for them.
-pub(crate) fn same(engines: &Engines) -> Same {
-    let (task, fact) = (Arc::clone(&engines.same), Arc::clone(&engines.same));
-    Same { task: Arc::new(move || task.tasks()), fact: Arc::new(move || fact.facts()) }
 }
 
 pub(crate) fn results(finalized: Finalized, engines: &Engines) -> Results {

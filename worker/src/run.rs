@@ -9,7 +9,7 @@ use std::time::Duration;
 use compute::on_behalf_of;
 use futures::{FutureExt, future::BoxFuture};
 use job::{Cause, CheckpointKey, FailureCode, Outcome, Refusal};
-use ledger::{Answer, Completion, Finished, LeaseToken, Results, Same, StoredJob, Transition};
+use ledger::{Answer, Completion, Finished, LeaseToken, Results, StoredJob, Transition};
 use parking_lot::Mutex;
 use serde_json::Value;
 use stages::{CheckpointStore, Engines, Failure, Finalized, Interrupted, Photo, Run, Stages};
@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::leases::{HeldLease, LeaseStatus};
-use crate::material::{material, results, same};
+use crate::material::{material, results};
 use crate::observer::Ended;
 use crate::reporter::RunReporter;
 use crate::retry::Unanswered;
@@ -32,8 +32,6 @@ use crate::traces;
 pub(crate) struct Runner {
     pub(crate) shared: Shared,
     engines: Engines,
-    /// How completion compares new things with what is kept.
-    same: Same,
     stages: Arc<Stages>,
     /// Places of runs that have nothing but their commit left to do.
     finishing: Arc<Semaphore>,
@@ -47,7 +45,6 @@ impl Runner {
     pub(crate) fn new(shared: Shared, engines: Engines, finishing: usize) -> Self {
         Self {
             shared,
-            same: same(&engines),
             stages: Arc::new(Stages::new(engines.clone())),
             engines,
             finishing: Arc::new(Semaphore::new(finishing)),
@@ -187,7 +184,7 @@ impl Runner {
         outcome: Outcome,
         results: Results,
     ) -> Result<(), Interrupted> {
-        let same = self.same.clone();
+        let same = Arc::clone(&self.engines.same);
         let completion = Arc::new(Completion { claimed: traces::going_on(claimed), outcome, results, same });
         match self.shared.with_retries(|| self.shared.ledger.complete(&completion)).await? {
             Finished::Completed { items, memories, deliveries } => {

@@ -51,8 +51,13 @@ impl World {
             chat_target: "app",
             chat_notify: false,
         };
-        let new =
-            NewApp { id: APP.to_owned(), fields, manifest: Some(kept), secret: SecretString::from(SECRET) };
+        let new = NewApp {
+            id: APP.to_owned(),
+            fields,
+            mcp_token: None,
+            manifest: Some(kept),
+            secret: SecretString::from(SECRET),
+        };
         ledger.store().create_app(&ann, &new).await.unwrap().unwrap();
         ledger.store().install_app(&ann, APP).await.unwrap().unwrap();
         let registry = Registry::new();
@@ -307,7 +312,12 @@ async fn sample_app_accepts_signed_calls_only() {
         chat_notify: true,
     };
     let app = world.ledger.store().app(&world.ann, APP).await.unwrap().unwrap();
-    world.ledger.store().store_app(&world.ann, APP, app.version, &app.fields, Some(&kept)).await.unwrap();
+    world
+        .ledger
+        .store()
+        .store_app(&world.ann, (APP, app.version), &app.fields, None, Some(&kept))
+        .await
+        .unwrap();
     let tools = &world.tools;
     let call = async |name: &str, arguments: Value| {
         tools.call(&world.ann, APP, name, arguments.as_object().unwrap()).await

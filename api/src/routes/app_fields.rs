@@ -1,7 +1,7 @@
 //! What owners say of their apps: the bodies of a create and of a change.
 
 use secrecy::SecretString;
-use store::{AppFields, AppVisibility, McpToken};
+use store::{AppFields, AppVisibility};
 
 use crate::{
     read::{Choice, Fields, Named, Note, Text},
@@ -81,12 +81,12 @@ pub(super) struct Change {
     setup_completed_url: Option<Option<String>>,
     summary_prompt: Option<Option<String>>,
     mcp_url: Option<Option<String>>,
-    mcp_token: McpToken,
+    mcp_token: Option<Option<String>>,
 }
 
 impl Change {
-    /// Puts it over the fields as they are.
-    pub(super) fn apply(self, fields: &mut AppFields) {
+    /// Puts it over the fields as they are, and answers what becomes of the token; `None`: it stays.
+    pub(super) fn apply(self, fields: &mut AppFields) -> Option<Option<SecretString>> {
         fn put<T>(field: &mut T, change: Option<T>) {
             if let Some(value) = change {
                 *field = value;
@@ -102,14 +102,15 @@ impl Change {
         put(&mut fields.setup_completed_url, self.setup_completed_url);
         put(&mut fields.summary_prompt, self.summary_prompt);
         put(&mut fields.mcp_url, self.mcp_url);
-        fields.mcp_token = match fields.mcp_url {
-            Some(_) => self.mcp_token,
-            None => McpToken::Remove,
-        };
+        self.mcp_token.map(|token| token.map(SecretString::from))
     }
 }
 
-pub(super) fn read_new(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool) -> Option<AppFields> {
+/// The fields of a new app, and the token for its MCP server.
+pub(super) fn read_new(
+    fields: &mut Fields<'_>,
+    may_call: impl Fn(&str) -> bool,
+) -> Option<(AppFields, Option<SecretString>)> {
     let name = fields.required("name", name());
     let description = fields.optional("description", Text::between(0, 1_000));
     let visibility = fields.optional("visibility", visibility());
@@ -125,7 +126,7 @@ pub(super) fn read_new(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool)
     refuse_bad_token(fields, mcp_token.as_deref());
     let summary_prompt = fields.optional("summary_prompt", Text::between(1, 4_000));
     refuse_blank(fields, "summary_prompt", summary_prompt.as_deref());
-    Some(AppFields {
+    let new = AppFields {
         name: name?,
         description: description.unwrap_or_default(),
         visibility: visibility.unwrap_or_default(),
@@ -136,8 +137,8 @@ pub(super) fn read_new(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool)
         setup_completed_url,
         summary_prompt,
         mcp_url,
-        mcp_token: mcp_token.map_or(McpToken::Keep, replaced),
-    })
+    };
+    Some((new, mcp_token.map(SecretString::from)))
 }
 
 pub(super) fn read_change(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bool) -> Option<Change> {
@@ -168,21 +169,13 @@ pub(super) fn read_change(fields: &mut Fields<'_>, may_call: impl Fn(&str) -> bo
         setup_completed_url,
         summary_prompt,
         mcp_url,
-        mcp_token: match mcp_token {
-            None => McpToken::Keep,
-            Some(None) => McpToken::Remove,
-            Some(Some(token)) => replaced(token),
-        },
+        mcp_token,
     })
 }
 
 /// Other users read it in their lists and notifications, and models in prompts.
 fn name() -> Text {
     Text::name().not_blank("name must not be blank")
-}
-
-fn replaced(token: String) -> McpToken {
-    McpToken::Replace(SecretString::from(token))
 }
 
 fn visibility() -> Named<Choice<&'static str, AppVisibility>> {

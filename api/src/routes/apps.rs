@@ -7,11 +7,9 @@ use axum::{
     response::Response,
 };
 use records::UserId;
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
-use store::{
-    App, AppFields, AppFilter, AppVisibility, InstallRefusal, McpToken, NewApp, Stored, TooManyApps,
-};
+use store::{App, AppFields, AppFilter, AppVisibility, InstallRefusal, NewApp, Stored, TooManyApps};
 
 use super::{
     answer,
@@ -200,15 +198,11 @@ async fn one(
 
 /// POST: a new app. Its manifest is fetched and checked before anything is stored; `secret` is shown this once.
 async fn create(state: AppState, caller: Caller, body: Body) -> Reply<shapes::CreatedApp> {
-    let fields = object(body, |fields| read_new(fields, |url| (state.check_url)(url)))?;
+    let (fields, mcp_token) = object(body, |fields| read_new(fields, |url| (state.check_url)(url)))?;
     may_be_made(&state, fields.visibility)?;
-    let token = match &fields.mcp_token {
-        McpToken::Replace(token) => Some(token.clone()),
-        McpToken::Keep | McpToken::Remove => None,
-    };
-    let manifest = fetch(&state, &caller, &fields, token.as_ref(), Saved::Body).await?;
+    let manifest = fetch(&state, &caller, &fields, mcp_token.as_ref(), Saved::Body).await?;
     let secret = webhooks::new_secret(&state);
-    let new = NewApp { id: state.ids.fresh().to_string(), fields, manifest, secret };
+    let new = NewApp { id: state.ids.fresh().to_string(), fields, mcp_token, manifest, secret };
     let made = state.ledger.store().create_app(&caller.user, &new).await?;
     let made = made.map_err(|TooManyApps| Error::Refused(Code::TooManyApps))?;
     Ok(Json(shapes::created_app(shape(&state, &caller.user, &made), new.secret.expose_secret())))
@@ -223,16 +217,16 @@ async fn change(
     let change = object(body, |fields| read_change(fields, |url| (state.check_url)(url)))?;
     let app = owned(&state, &caller.user, &id).await?;
     let mut fields = app.fields.clone();
-    change.apply(&mut fields);
+    let token = change.apply(&mut fields);
     may_be_made(&state, fields.visibility)?;
-    save(&state, &caller, &app, fields, Saved::Body).await
+    save(&state, &caller, &app, (fields, token), Saved::Body).await
 }
 
 async fn refresh(State(state): State<AppState>, caller: Caller, Ids(id): Ids<String>) -> Reply<shapes::App> {
     let app = owned(&state, &caller.user, &id).await?;
     may_be_made(&state, AppVisibility::Private)?;
     let fields = app.fields.clone();
-    save(&state, &caller, &app, fields, Saved::Path).await
+    save(&state, &caller, &app, (fields, None), Saved::Path).await
 }
 
 async fn delete(State(state): State<AppState>, caller: Caller, Ids(id): Ids<String>) -> answer::Deleted {
@@ -300,20 +294,20 @@ fn may_be_made(state: &AppState, visibility: AppVisibility) -> Result<(), Error>
     }
 }
 
-/// Fetches the manifest, then stores the app over the version that was read.
+/// Fetches the manifest, then stores the app over the version that was read. `token` is what becomes of that for its MCP server;
+/// `None`: it stays.
 async fn save(
     state: &AppState,
     caller: &Caller,
     app: &App,
-    fields: AppFields,
+    (fields, token): (AppFields, Option<Option<SecretString>>),
     saved: Saved,
 ) -> Reply<shapes::App> {
     let user = &caller.user;
-    let token = match &fields.mcp_token {
-        McpToken::Replace(token) => Some(token.clone()),
-        McpToken::Remove => None,
-        McpToken::Keep if fields.mcp_url.is_none() => None,
-        McpToken::Keep => {
+    let token = match token {
+        _ if fields.mcp_url.is_none() => None,
+        Some(token) => token,
+        None => {
             let token = state.ledger.store().app_mcp_token(user, &app.id).await?;
             let origin = |fields: &AppFields| fields.mcp_url.as_deref().and_then(apps::origin);
             // A token that is never shown again must not be shown to another server, either.
@@ -325,9 +319,8 @@ async fn save(
         }
     };
     let manifest = fetch(state, caller, &fields, token.as_ref(), saved).await?;
-    let stored =
-        state.ledger.store().store_app(user, &app.id, app.version, &fields, manifest.as_ref()).await?;
-    match stored {
+    let (store, read) = (state.ledger.store(), (app.id.as_str(), app.version));
+    match store.store_app(user, read, &fields, token.as_ref(), manifest.as_ref()).await? {
         Stored::Stored(stored) => {
             if stored.fields != app.fields {
                 follow(state, &app.id).await;

@@ -83,7 +83,8 @@ async fn reminder_is_pushed_for_the_last_of_two_changes_only() {
 
 #[tokio::test]
 async fn reminder_is_cancelled_by_completing_clearing_and_deleting() {
-    for body in [json!({ "completed": true }), json!({ "due_at": null }), Value::Null] {
+    let changed_too = json!({ "completed": true, "due_at": "2091-01-01T08:00:00Z" });
+    for body in [json!({ "completed": true }), changed_too, json!({ "due_at": null }), Value::Null] {
         let bench = subscribed().await;
         let id = create(&bench, dated("2090-01-01T08:00:00Z")).await;
         if body.is_null() {
@@ -107,6 +108,9 @@ async fn reminder_of_a_reopened_item_is_pushed_at_its_due_date() {
     patch(&bench, &id, json!({ "completed": false })).await;
     assert_eq!(sent(&bench).await, []);
     assert!(days_ahead(&bench).await > Some(10_000));
+    patch(&bench, &id, json!({ "completed": true })).await;
+    patch(&bench, &id, json!({ "completed": false, "due_at": "2091-01-01T08:00:00Z" })).await;
+    assert_eq!(sent(&bench).await, reminder("2091-01-01T08:00:00Z"), "with another date it is told at once");
 }
 
 #[tokio::test]

@@ -161,6 +161,7 @@ async fn search_uses_the_new_language_for_thousands_of_old_memories() {
         )
         .await;
     let indexed = async || {
+        while bench.ledger.store().forget_more(1_000).await.unwrap() > 0 {}
         while bench.ledger.store().index_things(1_000).await.unwrap() > 0 {}
     };
     indexed().await;
@@ -170,7 +171,7 @@ async fn search_uses_the_new_language_for_thousands_of_old_memories() {
     assert_eq!(ids(&bench, "q=Tomate").await, ["m1"], "of the newest at once");
     indexed().await;
     assert_eq!(ids(&bench, "q=Tomate").await, ["m1", "m2500"], "and of all others a little later");
-    assert_eq!(bench.ledger.store().index_things(10).await.unwrap(), 0, "nothing is left to be forgotten");
+    assert_eq!(bench.ledger.store().forget_more(10).await.unwrap(), 0, "nothing is left to be forgotten");
 }
 
 /// A process that stores words by the language before ends while another one forgets them.
@@ -187,9 +188,29 @@ async fn search_uses_the_new_language_for_what_was_indexed_by_the_old_one_meanwh
         .await;
     let late = "update memories set words = to_tsvector('english', content) || array_to_tsvector(array['u' || md5(user_id)]); \
         update action_items set words = to_tsvector('english', description) || array_to_tsvector(array['u' || md5(user_id)])";
-    let index = async { bench.ledger.store().index_things(10).await.unwrap() };
-    assert_eq!(bench.database.overtaken_by(late, index).await, 2);
+    let forget = async { bench.ledger.store().forget_more(10).await.unwrap() };
+    assert_eq!(bench.database.overtaken_by(late, forget).await, 1);
     assert_eq!(ids(&bench, "q=Tomate").await.len(), 2);
+}
+
+/// A row of a user whose language changed cannot be changed.
+#[tokio::test]
+async fn search_indexes_new_memories_while_the_words_of_a_language_before_cannot_be_forgotten() {
+    let bench = Bench::new().await;
+    bench.post(&format!("{P}/memories"), json!({"content": "Mag keine Tomaten"})).await;
+    bench.run("update users set language = 'de', memories_forgotten_to = '' where user_id = 'ann'").await;
+    bench.ledger.store().index_things(10).await.unwrap();
+    bench.post(&format!("{P}/memories"), json!({"content": "Likes tea"})).await;
+    bench
+        .run(
+            "create function refuse() returns trigger language plpgsql as \
+                 'begin raise exception ''refused''; end'; \
+             create trigger refuse before update on memories for each row when (old.words is not null) \
+                 execute function refuse()",
+        )
+        .await;
+    assert!(bench.ledger.store().forget_more(10).await.is_err());
+    assert_eq!(bench.ledger.store().index_things(10).await.unwrap(), 1);
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use sqlx::{error::DatabaseError, migrate::MigrateError, postgres::PgDatabaseErro
 pub enum Error {
     /// The database did not answer, or refused for a reason that may pass (a lost connection, a lock or
     /// statement timeout, a full pool, a serialization failure). Repeating the same operation is right.
-    #[error("the database is unavailable ({at}{})", sqlstate(source))]
+    #[error("the database is unavailable ({at}{})", details(source))]
     Unavailable {
         /// The place in our code that asked it.
         at: &'static Location<'static>,
@@ -19,7 +19,7 @@ pub enum Error {
         source: sqlx::Error,
     },
     /// A statement is wrong, or a constraint was hit that no rule of ours allows for.
-    #[error("the database refused what was asked ({at}{})", sqlstate(source))]
+    #[error("the database refused what was asked ({at}{})", details(source))]
     Refused {
         /// The place in our code that asked it.
         at: &'static Location<'static>,
@@ -209,8 +209,11 @@ fn behind_the_migrator(error: &sqlx::Error) -> &sqlx::Error {
     }
 }
 
-/// The SQLSTATE of a refusal, for logs: the message itself may hold users' data.
-fn sqlstate(source: &sqlx::Error) -> String {
+/// The SQLSTATE of a refusal, or the column that cannot be read, for logs: the message itself may hold users' data.
+fn details(source: &sqlx::Error) -> String {
+    if let sqlx::Error::ColumnDecode { index, .. } = source {
+        return format!(", column {index}");
+    }
     let code = source.as_database_error().and_then(DatabaseError::code);
     code.map(|code| format!(", SQLSTATE {code}")).unwrap_or_default()
 }

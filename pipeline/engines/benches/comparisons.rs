@@ -9,7 +9,7 @@ mod processor;
 use std::time::Duration;
 
 use engines::Embedded;
-use stages::SameThing;
+use records::SameThing;
 
 /// A task of 500 characters.
 fn task(number: usize) -> String {

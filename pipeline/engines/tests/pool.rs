@@ -6,8 +6,8 @@ use std::{sync::mpsc, time::Duration};
 use compute::Pool;
 use engines::Embedded;
 use futures::FutureExt;
-use records::Talk;
-use stages::{Describe, Embed, ExtractItems, ExtractMemories, Judge, RunApp, SameThing};
+use records::{SameThing, Talk};
+use stages::{Describe, Embed, ExtractItems, ExtractMemories, Judge, RunApp};
 
 fn talk() -> Talk {
     Talk {

@@ -8,8 +8,8 @@
 mod score;
 
 use engines::Embedded;
+use records::SameThing;
 use score::Share;
-use stages::SameThing;
 
 const PAIRS: &str = concat!(
     include_str!("../corpus/same_tasks.txt"),

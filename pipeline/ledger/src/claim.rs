@@ -45,6 +45,14 @@ pub struct ClaimRequest {
     pub running: HashMap<UserId, u32>,
 }
 
+/// A user with the oldest job that waits.
+#[derive(sqlx::FromRow)]
+struct WaitingUser {
+    user_id: String,
+    job_id: String,
+    is_due: bool,
+}
+
 /// How the leases of a claim are stored.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Storing {
@@ -240,24 +248,23 @@ impl Ledger {
         let mut last = begin.clone();
         // From the user whose turn was last to the end of the ids, then once more from their beginning.
         for after in std::iter::once(begin.as_str()).chain((!begin.is_empty()).then_some("")) {
-            let waiting: Vec<(String, String, bool)> =
-                sqlx::query_as(include_str!("../sql/claim/waiting_users.sql"))
-                    .bind(request.queue.as_str())
-                    .bind(after)
-                    .bind(USERS_PER_CLAIM)
-                    .bind(&known)
-                    .fetch_all(&mut *connection)
-                    .await?;
+            let waiting: Vec<WaitingUser> = sqlx::query_as(include_str!("../sql/claim/waiting_users.sql"))
+                .bind(request.queue.as_str())
+                .bind(after)
+                .bind(USERS_PER_CLAIM)
+                .bind(&known)
+                .fetch_all(&mut *connection)
+                .await?;
             // Those behind a full page have their turn in the next claim, before the first ones have another.
             let is_full = waiting.len() >= USERS_PER_CLAIM as usize;
-            for (user, job, is_due) in waiting {
+            for WaitingUser { user_id, job_id, is_due } in waiting {
                 if users.len() == beyond_share.len() {
                     break;
                 }
-                last.clone_from(&user);
-                if is_due && !full.contains(user.as_str()) && !users.contains(&user) {
-                    users.push(user);
-                    jobs.push(job);
+                last.clone_from(&user_id);
+                if is_due && !full.contains(user_id.as_str()) && !users.contains(&user_id) {
+                    users.push(user_id);
+                    jobs.push(job_id);
                 }
             }
             if is_full || users.len() == beyond_share.len() {

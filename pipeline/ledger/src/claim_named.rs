@@ -76,15 +76,6 @@ pub enum Delivered {
     Busy,
 }
 
-/// Which dispatch of a job is claimed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
-    /// Exactly this one, with the service's own keys.
-    Delivered(Generation),
-    /// The present one of a job that requires its user's keys.
-    WithKeys,
-}
-
 impl Ledger {
     /// Claims exactly the dispatch (job, generation).
     pub async fn claim_delivery(
@@ -93,29 +84,30 @@ impl Ledger {
         generation: Generation,
         worker: &WorkerId,
     ) -> Result<NamedClaim, Error> {
-        retry_conflicts!(DOING, self.try_claim_named(job, Wanted::Delivered(generation), worker)).await
+        retry_conflicts!(DOING, self.try_claim_named(job, Some(generation), worker)).await
     }
 
     /// Claims the present dispatch of a job that requires keys, for a process that holds them. A job that does not
     /// require any is left to its queue, which may be about to run it with the service's own.
     pub async fn claim_with_keys(&self, job: &JobId, worker: &WorkerId) -> Result<NamedClaim, Error> {
-        retry_conflicts!(DOING, self.try_claim_named(job, Wanted::WithKeys, worker)).await
+        retry_conflicts!(DOING, self.try_claim_named(job, None, worker)).await
     }
 
+    /// Claims the dispatch that was `delivered`, with the service's own keys, or else the present one of a job that requires its user's.
     async fn try_claim_named(
         &self,
         job: &JobId,
-        wanted: Wanted,
+        delivered: Option<Generation>,
         worker: &WorkerId,
     ) -> Result<NamedClaim, Abort> {
         let (mut transaction, now) = self.db.begin().await?;
         let Some(stored) = row::read(&mut transaction, job).await? else {
             return Ok(NamedClaim::Over("missing"));
         };
-        let (generation, keys, paused) = match wanted {
-            Wanted::Delivered(generation) => (generation, false, PAUSED),
-            Wanted::WithKeys if stored.job.requires_keys => (stored.job.generation, true, KEYS_PAUSED),
-            Wanted::WithKeys => return Ok(NamedClaim::Over("not_keyed")),
+        let (generation, keys, paused) = match delivered {
+            Some(generation) => (generation, false, PAUSED),
+            None if stored.job.requires_keys => (stored.job.generation, true, KEYS_PAUSED),
+            None => return Ok(NamedClaim::Over("not_keyed")),
         };
         let waits = match stored.job.state {
             State::Queued { .. } => stored.job.generation == generation,

@@ -15,7 +15,7 @@ use std::{
 
 use db::Error;
 use job::{Outcome, Refusal};
-use records::{EventKind, KnownTexts, MemoryCategory, Structured, Timestamp};
+use records::{EventKind, MemoryCategory, SameThing, Structured, Timestamp};
 use uuid::Uuid;
 
 use crate::{Ledger, StoredJob, retry_conflicts};
@@ -71,18 +71,6 @@ pub enum Finished {
     Refused(Refusal),
 }
 
-/// Makes an empty list in which texts that say the same are found.
-pub type Comparison = Arc<dyn Fn() -> Box<dyn KnownTexts> + Send + Sync>;
-
-/// How things are compared: given by the caller, because no rule of language lives here.
-#[derive(Clone)]
-pub struct Same {
-    /// Finds action items that are one task.
-    pub task: Comparison,
-    /// Finds memories that are one fact.
-    pub fact: Comparison,
-}
-
 /// What a run asks to be committed.
 pub struct Completion {
     /// The claim that ran: its epoch is the fence.
@@ -91,8 +79,8 @@ pub struct Completion {
     pub outcome: Outcome,
     pub results: Results,
     /// Compares new things with what is kept once more, under the person's row, so that two conversations of one
-    /// person that finish together create no duplicates.
-    pub same: Same,
+    /// person that finish together create no duplicates. Given by the caller: no rule of language lives here.
+    pub same: Arc<dyn SameThing>,
 }
 
 /// The conversation that a completion is about.
@@ -127,6 +115,11 @@ impl Ledger {
 /// Derived, so that a repeated attempt writes the same row.
 fn thing_id(namespace: &Uuid, completion: &Completion, words: &str) -> String {
     Uuid::new_v5(namespace, format!("{}\n{words}", completion.claimed.job.id).as_bytes()).to_string()
+}
+
+/// A column of rows, for `unnest`.
+fn column<R: Copy, V>(rows: &[R], of: impl Fn(R) -> V) -> Vec<V> {
+    rows.iter().copied().map(of).collect()
 }
 
 /// The values of each key, in their order.

@@ -33,29 +33,6 @@ pub struct ItemChange {
     pub due_at: Option<Option<Timestamp>>,
 }
 
-/// What follows from a user's change of an item for its reminder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Reminder {
-    /// The date was set or changed: tell of it now, and once more when it comes.
-    Set(Due),
-    /// Open again with the date that it had: tell of it when it comes.
-    Resumed(Due),
-    /// Completed or cleared: no reminder of this item is sent any more.
-    Off,
-}
-
-impl Reminder {
-    /// `None` when nothing follows.
-    fn of(before: &ActionItem, after: &ActionItem) -> Option<Self> {
-        match (awaited(before), awaited(after)) {
-            (_, Some(due)) if before.due_at != Some(due.due_at) => Some(Self::Set(due)),
-            (None, Some(due)) => Some(Self::Resumed(due)),
-            (Some(_), None) => Some(Self::Off),
-            _ => None,
-        }
-    }
-}
-
 /// An item that is open and has a date.
 fn awaited(item: &ActionItem) -> Option<Due> {
     item.due_at.filter(|_| !item.completed).map(|due_at| Due::of(item.id.as_str(), due_at))
@@ -114,13 +91,15 @@ impl Ledger {
             .fetch_one(&mut *transaction)
             .await?;
         let (after, mut pushes) = (ActionItem::from(after), 0);
-        match Reminder::of(&before, &after) {
-            Some(Reminder::Set(due)) => {
+        match (awaited(&before), awaited(&after)) {
+            // The date was set or changed: it is told now, and once more when it comes.
+            (_, Some(due)) if before.due_at != Some(due.due_at) => {
                 pushes = reminders::schedule(&mut transaction, user, &[due], now).await?;
             }
-            Some(Reminder::Resumed(due)) => reminders::resume(&mut transaction, user, &[due], now).await?,
-            Some(Reminder::Off) => reminders::cancel(&mut transaction, user, &[item.as_str()], now).await?,
-            None => {}
+            // Open again with the date that it had: it is told when it comes.
+            (None, Some(due)) => reminders::resume(&mut transaction, user, &[due], now).await?,
+            (Some(_), None) => reminders::cancel(&mut transaction, user, &[item.as_str()], now).await?,
+            _ => {}
         }
         transaction.commit().await?;
         self.outbox.wake_pushes(pushes);
@@ -159,49 +138,4 @@ async fn lock(
         .fetch_optional(connection)
         .await?;
     Ok(row.map(ActionItem::from))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn item(due: Option<i64>, completed: bool) -> ActionItem {
-        let at = |seconds| Timestamp::from_timestamp(seconds, 0).unwrap_or_default();
-        ActionItem {
-            id: ActionItemId::new("i"),
-            description: "Call Bob".to_owned(),
-            completed,
-            created_at: at(0),
-            updated_at: at(0),
-            due_at: due.map(at),
-            completed_at: completed.then(|| at(1)),
-            conversation_id: None,
-            position: 0,
-        }
-    }
-
-    #[test]
-    fn reminder_follows_the_due_date_of_an_open_item() {
-        let at = |seconds| Timestamp::from_timestamp(seconds, 0).unwrap_or_default();
-        let due = |seconds| Some(Reminder::Set(Due::of("i", at(seconds))));
-        let resumed = Some(Reminder::Resumed(Due::of("i", at(5))));
-        let off = Some(Reminder::Off);
-        for (before, after, follows, what) in [
-            (item(None, false), item(Some(5), false), due(5), "set"),
-            (item(Some(5), false), item(Some(6), false), due(6), "changed"),
-            (item(Some(5), false), item(Some(5), false), None, "sent again"),
-            (item(Some(5), false), item(None, false), off.clone(), "cleared"),
-            (item(Some(5), false), item(Some(5), true), off.clone(), "completed"),
-            (item(Some(5), false), item(Some(6), true), off, "changed and completed"),
-            (item(Some(5), true), item(Some(5), false), resumed, "opened again"),
-            (item(Some(5), true), item(Some(6), false), due(6), "opened again with another date"),
-        ] {
-            assert_eq!(Reminder::of(&before, &after), follows, "{what}");
-        }
-        let awaited: Vec<_> = [item(Some(5), false), item(None, false), item(Some(5), true)]
-            .iter()
-            .filter_map(awaited)
-            .collect();
-        assert_eq!(awaited, [Due::of("i", at(5))], "created with a date, without one, and as done");
-    }
 }

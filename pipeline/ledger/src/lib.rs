@@ -49,7 +49,7 @@ pub use admit::{
 pub use checkpoints::{Spent, spent_by};
 pub use claim::{ClaimRequest, JobClaims};
 pub use claim_named::{Delivered, NamedClaim};
-pub use complete::{Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
+pub use complete::{Completion, Finished, NewItem, NewMemory, Results};
 pub use effects::Answer;
 pub use history::Event;
 pub use items::{ItemChange, NewActionItem};

@@ -27,17 +27,13 @@ pub struct Gauges {
     #[sqlx(skip)]
     pub jobs: Vec<(&'static str, i64)>,
     /// Seconds since the last admission or replay of the oldest non-terminal job; 0 without one.
-    #[sqlx(rename = "nonterminal")]
     pub oldest_nonterminal_age: f64,
     /// The same of the oldest job that is queued or runs, whatever it waits for; what is parked waits for its user.
-    #[sqlx(rename = "unfinished")]
     pub oldest_unfinished_age: f64,
     /// The same of the oldest job that is queued with its time come; 0 without one.
-    #[sqlx(rename = "ready")]
     pub oldest_ready_age: f64,
     /// Seconds since the oldest undelivered event happened, without those that wait for their endpoint to be enabled, and those
     /// of endpoints that fail while those of less than [`MANY_FAILING`] users do; 0 without one.
-    #[sqlx(rename = "delivery")]
     pub oldest_pending_delivery_age: f64,
     /// Live jobs whose check is an hour overdue, counted to 1,000; queued jobs, which wait for a slot, are not counted. Must be 0 (the
     /// owner-with-deadline invariant).
@@ -58,15 +54,11 @@ pub struct Backlog {
     #[sqlx(skip)]
     pub dead_letters: Vec<(&'static str, i64)>,
     /// Seconds since the last admission or replay of the oldest parked job; 0 when none is parked.
-    #[sqlx(rename = "parked_age")]
     pub oldest_parked_age: f64,
-    #[sqlx(rename = "holders")]
     pub lease_holders: i64,
     /// Leases that have run out and were not taken back yet.
-    #[sqlx(rename = "overdue")]
     pub leases_overdue: i64,
     /// Seconds since the oldest lease was claimed; 0 when none is held.
-    #[sqlx(rename = "oldest_age")]
     pub oldest_lease_age: f64,
 }
 
@@ -125,7 +117,6 @@ impl Operations {
     /// One bounded read.
     pub async fn gauges(&self) -> Result<Gauges, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        // Live jobs are counted from their partial index, finished ones from the striped totals.
         let counted =
             sqlx::query_as(include_str!("../sql/jobs/counts.sql")).fetch_all(&mut *transaction).await?;
         let ages: Gauges = sqlx::query_as(include_str!("../sql/jobs/ages.sql"))

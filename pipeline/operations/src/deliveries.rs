@@ -30,8 +30,9 @@ impl TriedNow {
 
 /// An endpoint as an order finds it.
 #[derive(sqlx::FromRow)]
-struct Standing {
-    is_enabled: bool,
+pub(crate) struct Standing {
+    pub(crate) is_enabled: bool,
+    pub(crate) disabled_reason: Option<String>,
     is_open: bool,
 }
 
@@ -116,7 +117,7 @@ impl Operations {
     ) -> Result<Option<TriedNow>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
         let standing = lock(&mut transaction, user, endpoint, now).await?;
-        let Some(Standing { is_enabled: true, is_open }) = standing else {
+        let Some(Standing { is_enabled: true, is_open, .. }) = standing else {
             transaction.rollback().await?;
             return Ok(standing.map(|_| TriedNow::Disabled));
         };
@@ -145,7 +146,7 @@ pub fn delivery_subject(endpoint: &str, delivery: &str) -> String {
     format!("{endpoint}/{delivery}")
 }
 
-async fn lock(
+pub(crate) async fn lock(
     connection: &mut PgConnection,
     user: &UserId,
     endpoint: &str,

@@ -68,34 +68,49 @@ const RECORDS: [&str; 2] = ["replay_items", "operator_actions"];
 const JOBS: &str = "finalization_jobs";
 
 impl Operations {
-    /// The rows of a user by table, without empty ones. `None`: no such user.
+    /// The rows of a user by table, without empty ones. `None`: no such user. A user with millions in one may be erased all the same.
     pub async fn user_rows(&self, user: &UserId) -> Result<Option<Vec<(&'static str, i64)>>, Error> {
         let (mut transaction, _) = self.db.begin().await?;
-        count(&mut transaction, user).await
+        patience(&mut transaction, LONG_COUNT).await?;
+        let mut counts = Vec::new();
+        for table in ["users"].into_iter().chain(TABLES) {
+            let count = format!("select count(*) from {table} where user_id = $1");
+            let rows: i64 = sqlx::query_scalar(AssertSqlSafe(count))
+                .bind(user.as_str())
+                .fetch_one(&mut *transaction)
+                .await?;
+            match (table, rows) {
+                ("users", 0) => return Ok(None),
+                ("users", _) | (_, 0) => {}
+                _ => counts.push((table, rows)),
+            }
+        }
+        Ok(Some(counts))
     }
 
     /// Marks a user as being deleted, from which moment on nothing of theirs is admitted, revokes their keys, disables their
-    /// webhooks, and records the action with the counts of what is there. `None`: no such user.
+    /// webhooks, and records the action with the counts of what was found ([`user_rows`](Self::user_rows)). `false`: no such user.
     pub async fn begin_erasure(
         &self,
         user: &UserId,
+        found: &[(&str, i64)],
         action: &OperatorAction,
-    ) -> Result<Option<Vec<(&'static str, i64)>>, Error> {
+    ) -> Result<bool, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        // First: the user's row is not locked for as long.
-        let Some(counts) = count(&mut transaction, user).await? else { return Ok(None) };
+        if change(&mut transaction, include_str!("../sql/erase/mark_user.sql"), user, now).await? == 0 {
+            return Ok(false);
+        }
         for statement in [
-            include_str!("../sql/erase/mark_user.sql"),
             include_str!("../sql/erase/revoke_keys.sql"),
             // As if its owner had disabled it: operators do not enable it again.
             include_str!("../sql/erase/disable_webhooks.sql"),
         ] {
             change(&mut transaction, statement, user, now).await?;
         }
-        let detail = match counts.as_slice() {
+        let detail = match found {
             [] => "nothing but the user".to_owned(),
-            counts => {
-                counts.iter().map(|(table, rows)| format!("{table} {rows}")).collect::<Vec<_>>().join(", ")
+            found => {
+                found.iter().map(|(table, rows)| format!("{table} {rows}")).collect::<Vec<_>>().join(", ")
             }
         };
         action.record(&mut transaction, "delete_user", None, user.as_str(), now).await?;
@@ -105,14 +120,15 @@ impl Operations {
             .execute(&mut *transaction)
             .await?;
         transaction.commit().await?;
-        Ok(Some(counts))
+        Ok(true)
     }
 
-    /// One small transaction of an erasure that was begun. Live jobs come first, so that their runs end at once.
+    /// One small transaction of an erasure that was begun. Live jobs come first, so that their runs end at once. `emptied` is how many
+    /// tables were found empty by the steps before, none at first: they are not asked again for each batch of the others.
     ///
     /// # Errors
     /// When the database does not answer: the same step is asked for again.
-    pub async fn erase_some(&self, user: &UserId) -> Result<ErasureStep, Error> {
+    pub async fn erase_some(&self, user: &UserId, emptied: &mut usize) -> Result<ErasureStep, Error> {
         // Conversations whose job lives, running ones first.
         let live: Vec<String> = sqlx::query_scalar(include_str!("../sql/erase/live_jobs.sql"))
             .bind(user.as_str())
@@ -126,13 +142,14 @@ impl Operations {
             }
             return Ok(ErasureStep::Removed("conversations", deleted));
         }
-        for table in TABLES.into_iter().chain(RECORDS) {
+        for table in TABLES.into_iter().chain(RECORDS).skip(*emptied) {
             let (mut transaction, _) = self.db.begin().await?;
             let removed = erase(&mut transaction, user, table).await?;
             transaction.commit().await?;
             if removed > 0 {
                 return Ok(ErasureStep::Removed(table, removed));
             }
+            *emptied += 1;
         }
         self.finish_erasure(user).await
     }
@@ -170,36 +187,14 @@ impl Operations {
     }
 }
 
-/// Runs a statement about a user and a moment.
+/// Runs a statement about a user and a moment, and answers how many rows it changed.
 async fn change(
     connection: &mut PgConnection,
     statement: &'static str,
     user: &UserId,
     now: Timestamp,
-) -> Result<(), Error> {
-    Ok(sqlx::query(statement).bind(user.as_str()).bind(now).execute(connection).await.map(drop)?)
-}
-
-/// Counts the rows of a user, table by table. A user with millions in one may be erased all the same.
-async fn count(
-    connection: &mut PgConnection,
-    user: &UserId,
-) -> Result<Option<Vec<(&'static str, i64)>>, Error> {
-    patience(connection, LONG_COUNT).await?;
-    let mut counts = Vec::new();
-    for table in ["users"].into_iter().chain(TABLES) {
-        let rows: i64 =
-            sqlx::query_scalar(AssertSqlSafe(format!("select count(*) from {table} where user_id = $1")))
-                .bind(user.as_str())
-                .fetch_one(&mut *connection)
-                .await?;
-        match (table, rows) {
-            ("users", 0) => return Ok(None),
-            ("users", _) | (_, 0) => {}
-            _ => counts.push((table, rows)),
-        }
-    }
-    Ok(Some(counts))
+) -> Result<u64, Error> {
+    Ok(sqlx::query(statement).bind(user.as_str()).bind(now).execute(connection).await?.rows_affected())
 }
 
 /// Removes a batch of one table's rows, or what is a user's in records that are kept.

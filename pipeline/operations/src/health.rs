@@ -9,6 +9,7 @@ use job::Timestamp;
 use crate::{
     Operations,
     backlog::{add_counts, counts_of},
+    verify::patience,
 };
 
 /// Tables whose rows are rewritten as jobs move: what vacuum must keep up with. A fixed list keeps labels few,
@@ -110,16 +111,13 @@ impl TableHealth {
 }
 
 impl Operations {
-    /// One bounded read of the server's own views, each of its three statements no longer than `patience`.
+    /// One bounded read of the server's own views, each of its three statements no longer than `longest`.
     ///
     /// # Errors
     /// When the database does not answer, not in time, or keeps these views from our role.
-    pub async fn health(&self, patience: &str) -> Result<Health, Error> {
+    pub async fn health(&self, longest: &str) -> Result<Health, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        sqlx::query(include_str!("../sql/sessions/patience.sql"))
-            .bind(patience)
-            .execute(&mut *transaction)
-            .await?;
+        patience(&mut transaction, longest).await?;
         // Besides sessions, a prepared transaction, a replication slot and a standby that gives feedback can each keep vacuum
         // from removing what is dead.
         let Server { health, started_at, name } = sqlx::query_as(include_str!("../sql/servers/database.sql"))

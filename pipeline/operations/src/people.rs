@@ -56,16 +56,13 @@ impl Operations {
 
     /// Records that an operator exports a user's data. `false`: no such user.
     pub async fn begin_export(&self, user: &UserId, action: &OperatorAction) -> Result<bool, Error> {
-        let (mut transaction, now) = self.db.begin().await?;
-        let is_there: bool = sqlx::query_scalar(include_str!("../sql/people/is_there.sql"))
-            .bind(user.as_str())
-            .fetch_one(&mut *transaction)
-            .await?;
-        if is_there {
-            action.record(&mut transaction, "export_user", Some(user), user.as_str(), now).await?;
+        if self.ledger.store().user(user).await?.is_none() {
+            return Ok(false);
         }
+        let (mut transaction, now) = self.db.begin().await?;
+        action.record(&mut transaction, "export_user", Some(user), user.as_str(), now).await?;
         transaction.commit().await?;
-        Ok(is_there)
+        Ok(true)
     }
 
     /// Hands every row of a user's data to `take`, with the name of its table, as of one moment; keys, secrets and what is derived

@@ -23,80 +23,46 @@ pub struct Finding {
     pub more: bool,
 }
 
-/// All checks, in the order in which they are asked.
-pub const CHECKS: [Check; 14] = [
-    Check {
-        name: "admissions_have_jobs",
-        promise: "every admission of the last day has its job",
-        query: include_str!("../sql/verify/admissions_have_jobs.sql"),
-    },
-    Check {
-        name: "jobs_were_admitted",
-        promise: "every job has its admission",
-        query: include_str!("../sql/verify/jobs_were_admitted.sql"),
-    },
-    Check {
-        name: "one_completion",
-        promise: "a revision completes at most once",
-        query: include_str!("../sql/verify/one_completion.sql"),
-    },
-    Check {
-        name: "live_jobs_have_owners",
-        promise: "a live job has an owner and a time at which it is checked",
-        query: include_str!("../sql/verify/live_jobs_have_owners.sql"),
-    },
-    Check {
-        name: "conversations_are_processed_by_jobs",
-        promise: "a conversation in processing has a live job",
-        query: include_str!("../sql/verify/conversations_are_processed_by_jobs.sql"),
-    },
-    Check {
-        name: "jobs_and_conversations_agree",
-        promise: "the newest job and its conversation say the same",
-        query: include_str!("../sql/verify/jobs_and_conversations_agree.sql"),
-    },
-    Check {
-        name: "live_jobs_have_conversations",
-        promise: "a live job has its conversation",
-        query: include_str!("../sql/verify/live_jobs_have_conversations.sql"),
-    },
-    Check {
-        name: "totals_recount",
-        promise: "the totals of finished jobs are what is there",
-        query: include_str!("../sql/verify/totals_recount.sql"),
-    },
-    Check {
-        name: "dead_letters_recount",
-        promise: "the totals of dead letters by code are what is there",
-        query: include_str!("../sql/verify/dead_letters_recount.sql"),
-    },
-    Check {
-        name: "keys_never_queue",
-        promise: "a job that requires its user's keys never waits for a worker that has none",
-        query: include_str!("../sql/verify/keys_never_queue.sql"),
-    },
-    Check {
-        name: "numbers_only_grow",
-        promise: "versions, epochs and generations only grow, and no checkpoint is of a claim that was never made",
-        query: include_str!("../sql/verify/numbers_only_grow.sql"),
-    },
-    Check {
-        name: "usage_recounts",
-        promise: "the bytes that each user is charged with are those of the user's conversations",
-        query: include_str!("../sql/verify/usage_recounts.sql"),
-    },
+/// Makes the list of checks: the name, the promise, and the statement.
+macro_rules! checks {
+    ($($name:ident: $promise:literal, $query:expr;)+) => {
+        /// All checks, in the order in which they are asked.
+        pub const CHECKS: [Check; [$($promise),+].len()] =
+            [$(Check { name: stringify!($name), promise: $promise, query: $query }),+];
+    };
+}
+
+checks! {
+    admissions_have_jobs: "every admission of the last day has its job",
+        include_str!("../sql/verify/admissions_have_jobs.sql");
+    jobs_were_admitted: "every job has its admission",
+        include_str!("../sql/verify/jobs_were_admitted.sql");
+    one_completion: "a revision completes at most once",
+        include_str!("../sql/verify/one_completion.sql");
+    live_jobs_have_owners: "a live job has an owner and a time at which it is checked",
+        include_str!("../sql/verify/live_jobs_have_owners.sql");
+    conversations_are_processed_by_jobs: "a conversation in processing has a live job",
+        include_str!("../sql/verify/conversations_are_processed_by_jobs.sql");
+    jobs_and_conversations_agree: "the newest job and its conversation say the same",
+        include_str!("../sql/verify/jobs_and_conversations_agree.sql");
+    live_jobs_have_conversations: "a live job has its conversation",
+        include_str!("../sql/verify/live_jobs_have_conversations.sql");
+    totals_recount: "the totals of finished jobs are what is there",
+        include_str!("../sql/verify/totals_recount.sql");
+    dead_letters_recount: "the totals of dead letters by code are what is there",
+        include_str!("../sql/verify/dead_letters_recount.sql");
+    keys_never_queue: "a job that requires its user's keys never waits for a worker that has none",
+        include_str!("../sql/verify/keys_never_queue.sql");
+    numbers_only_grow: "versions, epochs and generations only grow, and no checkpoint is of a claim that was never made",
+        include_str!("../sql/verify/numbers_only_grow.sql");
+    usage_recounts: "the bytes that each user is charged with are those of the user's conversations",
+        include_str!("../sql/verify/usage_recounts.sql");
     // An operation's transaction idles for five seconds at most.
-    Check {
-        name: "sessions_hold_no_transaction",
-        promise: "no session of the service is left in a transaction, where acknowledged writes would be lost",
-        query: include_str!("../sql/verify/sessions_hold_no_transaction.sql"),
-    },
-    Check {
-        name: "erasures_end",
-        promise: "a user who is being deleted is gone within a day: run `listen users delete` again",
-        query: include_str!("../sql/verify/erasures_end.sql"),
-    },
-];
+    sessions_hold_no_transaction: "no session of the service is left in a transaction, where acknowledged writes would be lost",
+        include_str!("../sql/verify/sessions_hold_no_transaction.sql");
+    erasures_end: "a user who is being deleted is gone within a day: run `listen users delete` again",
+        include_str!("../sql/verify/erasures_end.sql");
+}
 
 impl Operations {
     /// Asks one check; it reads whole tables, for ten minutes at most, and locks nothing.

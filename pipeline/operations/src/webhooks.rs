@@ -13,7 +13,7 @@ use outbox::{
 };
 use records::UserId;
 
-use crate::Operations;
+use crate::{Operations, deliveries::lock};
 
 /// An endpoint, with what waits for it.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
@@ -140,16 +140,11 @@ impl Operations {
         action: &OperatorAction,
     ) -> Result<Option<Enabled>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        let standing: Option<(bool, Option<String>)> =
-            sqlx::query_as(include_str!("../sql/webhooks/lock.sql"))
-                .bind(user.as_str())
-                .bind(endpoint)
-                .fetch_optional(&mut *transaction)
-                .await?;
-        let answer = standing.map(|standing| match standing {
-            (true, _) => Enabled::Already,
-            (false, Some(reason)) if reason == "by_owner" => Enabled::ByOwner,
-            (false, _) => Enabled::Enabled,
+        let standing = lock(&mut transaction, user, endpoint, now).await?;
+        let answer = standing.map(|standing| match standing.disabled_reason.as_deref() {
+            _ if standing.is_enabled => Enabled::Already,
+            Some("by_owner") => Enabled::ByOwner,
+            _ => Enabled::Enabled,
         });
         if answer != Some(Enabled::Enabled) {
             // Ended explicitly, and not by the driver: a claim skips locked rows, however short the lock.

@@ -1,6 +1,6 @@
 //! Writing deliveries: which endpoints get which events, settled in the transaction that makes them true.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use db::Error;
 use records::{ConversationId, EventKind, Timestamp, UserId};
@@ -50,12 +50,14 @@ pub async fn announce(
     entries: &[Events<'_>],
     now: Timestamp,
 ) -> Result<Vec<u64>, Error> {
-    let subscribed = endpoints(connection, entries).await?;
+    let subscribed = subscribed(connection, entries).await?;
     let mut rows: Vec<Row<'_>> = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
-        for (endpoint, asked) in subscribed.get(entry.user.as_str()).into_iter().flatten() {
+        for Subscribed { endpoint_id: endpoint, events, .. } in
+            subscribed.iter().filter(|one| one.user_id == entry.user.as_str())
+        {
             let wanted =
-                entry.events.iter().filter(|one| asked.iter().any(|event| event == one.event.as_str()));
+                entry.events.iter().filter(|one| events.iter().any(|event| event == one.event.as_str()));
             let row = |event| Row { index, entry, endpoint, event, id: delivery_id(entry, endpoint, event) };
             rows.extend(wanted.map(row));
         }
@@ -92,29 +94,28 @@ struct Row<'a> {
     id: String,
 }
 
-/// By user: (endpoint, subscribed events) of every endpoint that subscribed to any of them.
-async fn endpoints(
-    connection: &mut PgConnection,
-    entries: &[Events<'_>],
-) -> Result<HashMap<String, Vec<(String, Vec<String>)>>, Error> {
+/// An endpoint, and what it subscribed to.
+#[derive(sqlx::FromRow)]
+struct Subscribed {
+    user_id: String,
+    endpoint_id: String,
+    events: Vec<String>,
+}
+
+/// The endpoints that subscribed to any of the events.
+async fn subscribed(connection: &mut PgConnection, entries: &[Events<'_>]) -> Result<Vec<Subscribed>, Error> {
     let telling = || entries.iter().filter(|entry| !entry.events.is_empty());
     let people: BTreeSet<&str> = telling().map(|entry| entry.user.as_str()).collect();
     let events: BTreeSet<&str> =
         telling().flat_map(|entry| &entry.events).map(|one| one.event.as_str()).collect();
-    let mut endpoints: HashMap<String, Vec<(String, Vec<String>)>> = HashMap::new();
     if people.is_empty() {
-        return Ok(endpoints);
+        return Ok(Vec::new());
     }
-    let rows: Vec<(String, String, Vec<String>)> =
-        sqlx::query_as(include_str!("../sql/deliveries/subscribed.sql"))
-            .bind(people.into_iter().collect::<Vec<_>>())
-            .bind(events.into_iter().collect::<Vec<_>>())
-            .fetch_all(connection)
-            .await?;
-    for (user, endpoint, events) in rows {
-        endpoints.entry(user).or_default().push((endpoint, events));
-    }
-    Ok(endpoints)
+    Ok(sqlx::query_as(include_str!("../sql/deliveries/subscribed.sql"))
+        .bind(people.into_iter().collect::<Vec<_>>())
+        .bind(events.into_iter().collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await?)
 }
 
 fn delivery_id(entry: &Events<'_>, endpoint: &str, event: &Event) -> String {

@@ -25,12 +25,15 @@ pub struct NewEndpoint {
 }
 
 /// A stored endpoint, without its secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Endpoint {
+    #[sqlx(rename = "endpoint_id")]
     pub id: String,
     pub url: String,
+    #[sqlx(try_from = "EventNames")]
     pub events: Vec<EventKind>,
     /// Full, thin or bare.
+    #[sqlx(try_from = "String")]
     pub format: WebhookFormat,
     pub enabled: bool,
     /// Why not: `by_owner`, `gone` (410) or `failing` (5 days of nothing but failures).
@@ -77,20 +80,13 @@ pub enum EndpointChangeRefusal {
 
 impl Outbox {
     pub async fn endpoints(&self, user: &UserId) -> Result<Vec<Endpoint>, Error> {
-        let rows: Vec<EndpointRow> = sqlx::query_as(include_str!("../sql/endpoints/list.sql"))
-            .bind(user.as_str())
-            .fetch_all(self.db.pool())
-            .await?;
-        rows.into_iter().map(Endpoint::try_from).collect()
+        let all = sqlx::query_as(include_str!("../sql/endpoints/list.sql")).bind(user.as_str());
+        Ok(all.fetch_all(self.db.pool()).await?)
     }
 
     pub async fn endpoint(&self, user: &UserId, id: &str) -> Result<Option<Endpoint>, Error> {
-        let row: Option<EndpointRow> = sqlx::query_as(include_str!("../sql/endpoints/get.sql"))
-            .bind(user.as_str())
-            .bind(id)
-            .fetch_optional(self.db.pool())
-            .await?;
-        row.map(Endpoint::try_from).transpose()
+        let one = sqlx::query_as(include_str!("../sql/endpoints/get.sql")).bind(user.as_str()).bind(id);
+        Ok(one.fetch_optional(self.db.pool()).await?)
     }
 
     /// Stores an endpoint. Those of installed apps do not count; those that are switched off count, too: they can be switched on again at any time.
@@ -114,7 +110,7 @@ impl Outbox {
         if others >= MOST {
             return Ok(Err(EndpointRefusal::TooMany));
         }
-        let row: EndpointRow = sqlx::query_as(include_str!("../sql/endpoints/create.sql"))
+        let endpoint = sqlx::query_as(include_str!("../sql/endpoints/create.sql"))
             .bind(user.as_str())
             .bind(&new.id)
             .bind(&new.url)
@@ -124,7 +120,7 @@ impl Outbox {
             .fetch_one(&mut *transaction)
             .await?;
         transaction.commit().await?;
-        row.try_into().map(Ok)
+        Ok(Ok(endpoint))
     }
 
     /// Changes an endpoint. A change that repeats the URL that the endpoint has is no conflict.
@@ -142,7 +138,7 @@ impl Outbox {
                 return Ok(Err(EndpointChangeRefusal::SameUrl));
             }
         }
-        let Some(row) = write_change(&mut transaction, user, id, change, now).await? else {
+        let Some(endpoint) = write_change(&mut transaction, user, id, change, now).await? else {
             return Ok(Err(EndpointChangeRefusal::Missing));
         };
         match change.enabled {
@@ -154,7 +150,7 @@ impl Outbox {
         if change.enabled == Some(true) {
             self.db.waker().deliveries_written();
         }
-        row.try_into().map(Ok)
+        Ok(Ok(endpoint))
     }
 
     /// Gives an endpoint a new secret. For 24 hours deliveries carry a signature of each, the new one first. Said once more
@@ -167,13 +163,8 @@ impl Outbox {
         secret: &SecretString,
     ) -> Result<Option<Endpoint>, Error> {
         let sealed = self.db.secrets().seal(Context::endpoint(user.as_str(), id), secret)?;
-        let row: Option<EndpointRow> = sqlx::query_as(include_str!("../sql/endpoints/rotate_secret.sql"))
-            .bind(user.as_str())
-            .bind(id)
-            .bind(sealed)
-            .fetch_optional(self.db.pool())
-            .await?;
-        row.map(Endpoint::try_from).transpose()
+        let rotated = sqlx::query_as(include_str!("../sql/endpoints/rotate_secret.sql"));
+        Ok(rotated.bind(user.as_str()).bind(id).bind(sealed).fetch_optional(self.db.pool()).await?)
     }
 
     /// Deletes an endpoint with its deliveries, and forgets what was answered of it. `false`: no such endpoint.
@@ -183,45 +174,16 @@ impl Outbox {
     }
 }
 
-/// The columns as the table holds them; the secret stays there.
-#[derive(sqlx::FromRow)]
-pub struct EndpointRow {
-    endpoint_id: String,
-    url: String,
-    events: Vec<String>,
-    format: String,
-    enabled: bool,
-    disabled_reason: Option<String>,
-    failing_since: Option<Timestamp>,
-    last_success_at: Option<Timestamp>,
-    created_at: Timestamp,
-    updated_at: Timestamp,
-    app_id: Option<String>,
-}
+/// The column's names of events.
+#[derive(sqlx::Type)]
+#[sqlx(transparent, no_pg_array)]
+struct EventNames(Vec<String>);
 
-impl TryFrom<EndpointRow> for Endpoint {
-    type Error = Error;
+impl TryFrom<EventNames> for Vec<EventKind> {
+    type Error = String;
 
-    fn try_from(row: EndpointRow) -> Result<Self, Error> {
-        let wrong =
-            |column| Error::ImpossibleRow { table: "webhook_endpoints", id: row.endpoint_id.clone(), column };
-        Ok(Self {
-            events: row
-                .events
-                .iter()
-                .map(|event| EventKind::from_name(event).ok_or_else(|| wrong("events")))
-                .collect::<Result<_, _>>()?,
-            format: WebhookFormat::from_name(&row.format).ok_or_else(|| wrong("format"))?,
-            id: row.endpoint_id,
-            url: row.url,
-            enabled: row.enabled,
-            disabled_reason: row.disabled_reason,
-            failing_since: row.failing_since,
-            last_success_at: row.last_success_at,
-            created_at: row.created_at,
-            updated_at: row.updated_at,
-            app_id: row.app_id,
-        })
+    fn try_from(EventNames(names): EventNames) -> Result<Self, String> {
+        names.into_iter().map(EventKind::try_from).collect()
     }
 }
 
@@ -247,7 +209,7 @@ pub async fn write_change(
     id: &str,
     change: &EndpointChange,
     now: Timestamp,
-) -> Result<Option<EndpointRow>, sqlx::Error> {
+) -> Result<Option<Endpoint>, sqlx::Error> {
     let events: Option<Vec<&str>> =
         change.events.as_ref().map(|events| events.iter().map(|event| event.as_str()).collect());
     sqlx::query_as(include_str!("../sql/endpoints/update.sql"))

@@ -22,6 +22,24 @@ impl DueRow {
     pub(crate) fn receiver(&self) -> (&str, &str) {
         (&self.user_id, &self.receiver_id)
     }
+
+    /// Keys in columns, for `unnest`.
+    pub(crate) fn columns<'a>(rows: impl Iterator<Item = &'a Self> + Clone) -> [Vec<&'a str>; 3] {
+        let of = |field: fn(&Self) -> &str| rows.clone().map(field).collect();
+        [of(|row| &row.user_id), of(|row| &row.receiver_id), of(|row| &row.delivery_id)]
+    }
+}
+
+/// Parts what this process can send from the keys of what it cannot.
+pub(crate) fn sendable<T>(read: impl Iterator<Item = Result<T, DueRow>>) -> (Vec<T>, Vec<DueRow>) {
+    let (mut sendable, mut unsendable) = (Vec::new(), Vec::new());
+    for row in read {
+        match row {
+            Ok(row) => sendable.push(row),
+            Err(key) => unsendable.push(key),
+        }
+    }
+    (sendable, unsendable)
 }
 
 /// What the claiming process has under way. A user may have no more of it than is free: one user alone comes to half, and of `n`

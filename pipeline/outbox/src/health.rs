@@ -45,7 +45,7 @@ impl ReceiverHealth {
                 let failed = self.failed(now);
                 let is_too_much = match patience {
                     Patience::For { long, times } => {
-                        let is_long = self.failing_since.is_some_and(|since| since <= now - span(long));
+                        let is_long = has_failed_for(long, self.failing_since, now);
                         if is_long && failed.consecutive_failures < times {
                             return Some(Self {
                                 failing_since: Some(now),
@@ -75,6 +75,11 @@ impl ReceiverHealth {
     fn disabled(self, reason: &str) -> Self {
         Self { enabled: false, disabled_reason: Some(reason.to_owned()), ..self }
     }
+}
+
+/// Whether nothing got through for so long, by since when.
+pub(crate) fn has_failed_for(long: Duration, since: Option<Timestamp>, now: Timestamp) -> bool {
+    since.is_some_and(|since| since <= now - span(long))
 }
 
 /// A setting's duration; longer than any clock, where it is out of bounds.

@@ -4,12 +4,12 @@
 
 use std::time::Duration;
 
-use chrono::TimeDelta;
 use db::Error;
 use records::{ActionItemId, Timestamp, UserId};
 
 use crate::{
     DeliveryOutcome, Outbox, SubscriptionKind,
+    health::has_failed_for,
     tries::{Health, decide},
 };
 
@@ -114,20 +114,6 @@ impl Outbox {
         outcome: DeliveryOutcome,
         policy: &PushPolicy,
     ) -> Result<bool, Error> {
-        let recorded = self.record_end(claimed, outcome, policy).await?;
-        if recorded {
-            // One more of this user's may be sent.
-            self.db.waker().pushes_written();
-        }
-        Ok(recorded)
-    }
-
-    async fn record_end(
-        &self,
-        claimed: &ClaimedPush,
-        outcome: DeliveryOutcome,
-        policy: &PushPolicy,
-    ) -> Result<bool, Error> {
         let (mut transaction, now) = self.db.begin().await?;
         let (user, subscription) = (claimed.user_id.as_str(), claimed.subscription_id.as_str());
         // Subscriptions come before their pushes in the order of locks. One that was removed took this push along, and
@@ -183,12 +169,11 @@ impl Outbox {
                         .bind(now)
                         .fetch_optional(&mut *transaction)
                         .await?;
-                let long = TimeDelta::from_std(policy.remove_after).unwrap_or(TimeDelta::MAX);
                 let is_given_up = ending.next_at.is_none();
                 // A push service that does not answer says nothing of a browser's subscription: the network may be ours.
                 let is_said =
                     ending.last_status.is_some() || matches!(claimed.kind, SubscriptionKind::Webhook);
-                is_given_up && is_said && since.is_some_and(|since| now.signed_duration_since(since) >= long)
+                is_given_up && is_said && has_failed_for(policy.remove_after, since, now)
             }
             Health::Gone => true,
             Health::Unknown => false,
@@ -202,6 +187,8 @@ impl Outbox {
                 .await?;
         }
         transaction.commit().await?;
+        // One more of this user's may be sent.
+        self.db.waker().pushes_written();
         Ok(true)
     }
 }

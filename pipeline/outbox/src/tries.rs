@@ -13,24 +13,6 @@ pub(crate) const UNSENDABLE: TimeDelta = TimeDelta::minutes(5);
 /// For how long a row waits for a process that can send it; after that it is exhausted, and `recover` sends it.
 pub(crate) const GIVEN_UP_UNSENT: TimeDelta = TimeDelta::days(3);
 
-/// Parts the taken rows into what this process can send and the keys, in columns for `unnest`, of what it cannot.
-pub(crate) fn sendable<R, T>(
-    rows: Vec<R>,
-    key: impl Fn(&R) -> [String; 3],
-    read: impl Fn(R) -> Option<T>,
-) -> (Vec<T>, [Vec<String>; 3]) {
-    let mut unsendable = [const { Vec::new() }; 3];
-    let mut read_rows = Vec::with_capacity(rows.len());
-    for row in rows {
-        let key = key(&row);
-        match read(row) {
-            Some(read) => read_rows.push(read),
-            None => unsendable.iter_mut().zip(key).for_each(|(column, part)| column.push(part)),
-        }
-    }
-    (read_rows, unsendable)
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryOutcome {
     /// 2xx.

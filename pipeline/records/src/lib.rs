@@ -24,7 +24,7 @@ pub use conversation::{Conversation, Event, Geolocation, Source, Status, Structu
 pub use extracted::{ActionItem, Folder, Memory};
 pub use goal::{Goal, GoalFault, GoalType, Measure};
 pub use ids::{ActionItemId, ConversationId, FolderId, GoalId, MemoryId, UserId};
-pub use known::{KnownTexts, pairwise};
+pub use known::{KnownTexts, SameThing};
 pub use line::is_one_line;
 pub use names::named;
 pub use script::is_unspaced;

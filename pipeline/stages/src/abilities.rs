@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::future::{BoxFuture, ready};
 use job::FailureCode;
-use records::{Folder, KnownTexts, MemoryCategory, Talk};
+use records::{Folder, MemoryCategory, SameThing, Talk};
 
 use crate::Failure;
 use crate::ServerHealth;
@@ -138,20 +138,6 @@ pub trait RunApp: Engine {
     ) -> BoxFuture<'a, Result<AppResult, Failure>> {
         let _ = (app_id, prompt, talk, structure);
         Box::pin(ready(Err(FailureCode::AppFailed.into())))
-    }
-}
-
-/// Finds action items, or memories, that say the same thing. Deterministic and free, so that
-/// completion can ask it again under the user's lock. Prefers a missed merge to a lost task.
-pub trait SameThing: Send + Sync {
-    /// An empty list of texts that are the same when they name one task.
-    fn tasks(&self) -> Box<dyn KnownTexts>;
-    /// An empty list of texts that are the same when they state one fact.
-    fn facts(&self) -> Box<dyn KnownTexts>;
-    /// Reads `tasks` and `facts` that will be compared, away from the caller's thread: lists then find them read.
-    fn read(&self, tasks: Vec<String>, facts: Vec<String>) -> BoxFuture<'_, ()> {
-        let _ = (tasks, facts);
-        Box::pin(ready(()))
     }
 }
 

@@ -25,7 +25,6 @@ mod ports;
 
 pub use abilities::{
     CategorizeMemory, Describe, Embed, Engine, Engines, ExtractItems, ExtractMemories, Judge, RunApp,
-    SameThing,
 };
 pub use check::{is_title, shortened};
 pub use drafts::{

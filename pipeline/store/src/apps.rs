@@ -16,7 +16,7 @@ mod save;
 
 pub use install::InstallRefusal;
 pub use keys::{AppKey, AppKeyOwner, AppKeyRefusal, NewAppKey};
-pub use save::{McpToken, NewApp, Stored, TooManyApps};
+pub use save::{NewApp, Stored, TooManyApps};
 
 job::named! {
     /// Who sees an app, and may install it.
@@ -48,9 +48,6 @@ pub struct AppFields {
     pub summary_prompt: Option<String>,
     /// An MCP server whose tools it lends.
     pub mcp_url: Option<String>,
-    /// What becomes of the token for that server.
-    #[sqlx(skip)]
-    pub mcp_token: McpToken,
 }
 
 /// A checked manifest as it is kept.

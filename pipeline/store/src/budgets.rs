@@ -81,14 +81,15 @@ impl Store {
     /// A user's limits and what is used of them. `None`: no such user.
     pub async fn user_budget(&self, user: &UserId) -> Result<Option<UserBudget>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        let Some(own) = own_limits(&mut transaction, user).await? else { return Ok(None) };
-        let limits = own.or(self.budgets);
-        let used: Option<(i64, i64)> = sqlx::query_as(include_str!("../sql/budgets/used.sql"))
+        let counted: Option<Counted> = sqlx::query_as(include_str!("../sql/budgets/used.sql"))
             .bind(user.as_str())
             .bind(now.date_naive())
             .fetch_optional(&mut *transaction)
             .await?;
-        let (conversations_today, bytes) = used.unwrap_or_default();
+        let Some(Counted { conversations: conversations_today, bytes, own }) = counted else {
+            return Ok(None);
+        };
+        let limits = own.or(self.budgets);
         let waiting_jobs = live_jobs(&mut transaction, user, limits.waiting_jobs).await?;
         Ok(Some(UserBudget { own, limits, conversations_today, bytes, waiting_jobs }))
     }
@@ -168,13 +169,7 @@ async fn live_jobs(connection: &mut PgConnection, user: &UserId, limit: i64) -> 
         .await?)
 }
 
-async fn own_limits(connection: &mut PgConnection, user: &UserId) -> Result<Option<OwnLimits>, Error> {
-    Ok(sqlx::query_as(include_str!("../sql/budgets/own_limits.sql"))
-        .bind(user.as_str())
-        .fetch_optional(connection)
-        .await?)
-}
-
+/// What a user's account holds, and the user's own limits.
 #[derive(sqlx::FromRow)]
 struct Counted {
     conversations: i64,

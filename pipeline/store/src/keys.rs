@@ -2,7 +2,7 @@
 
 use db::{Error, idempotency::forget_answers, lock_user};
 use records::{Timestamp, UserId};
-use sqlx::PgConnection;
+use sqlx::{FromRow, PgConnection, postgres::PgRow};
 
 use crate::Store;
 
@@ -53,10 +53,13 @@ pub struct KeyOwner {
     pub expires_at: Option<Timestamp>,
 }
 
-#[derive(sqlx::FromRow)]
-struct LiveKey {
+/// A developer's key or an app's, neither revoked nor expired, with what `O` says of its owner.
+#[derive(FromRow)]
+struct LiveKey<O> {
     #[sqlx(flatten)]
-    owner: KeyOwner,
+    owner: O,
+    user_id: String,
+    key_id: String,
     /// Its last use was not noted for a minute.
     is_unnoted: bool,
 }
@@ -113,20 +116,8 @@ impl Store {
 
     /// The owner of a live (neither revoked nor expired) key; `last_used_at` is written at most once a minute.
     pub async fn key_owner(&self, sha256: &[u8; 32]) -> Result<Option<KeyOwner>, Error> {
-        let read = async {
-            let found: Option<LiveKey> = sqlx::query_as(include_str!("../sql/keys/owner.sql"))
-                .bind(sha256.as_slice())
-                .fetch_optional(self.db.pool())
-                .await?;
-            let Some(LiveKey { owner, is_unnoted }) = found else { return Ok(None) };
-            let note = include_str!("../sql/keys/note_use.sql");
-            if is_unnoted && let Err(error) = self.note_key_use(note, &owner.user_id, &owner.key_id).await {
-                // A server that only reads, or has no room to write, still answers reads.
-                tracing::warn!(%error, "the use of a key could not be noted");
-            }
-            Ok(Some(owner))
-        };
-        self.db.in_time(read).await
+        let (find, note) = (include_str!("../sql/keys/owner.sql"), include_str!("../sql/keys/note_use.sql"));
+        self.db.in_time(self.owner_of_key(find, note, sha256)).await
     }
 
     pub async fn keys(&self, user: &UserId) -> Result<Vec<Key>, Error> {
@@ -141,17 +132,29 @@ impl Store {
         self.db.delete_of_user(include_str!("../sql/keys/revoke.sql"), user, key_id).await
     }
 
-    /// Notes that a key was used, a developer's or an app's. That it is lost with the server costs nothing, and a key that is
-    /// being changed is skipped.
-    pub(crate) async fn note_key_use(
+    /// The owner of the live key that `find` finds. `note` writes that it was used: that this is lost with the server costs nothing,
+    /// and a key that is being changed is skipped.
+    pub(crate) async fn owner_of_key<O>(
         &self,
+        find: &'static str,
         note: &'static str,
-        owner: &UserId,
-        key: &str,
-    ) -> Result<(), Error> {
-        let mut transaction = self.db.begin_unflushed().await?;
-        sqlx::query(note).bind(owner.as_str()).bind(key).execute(&mut *transaction).await?;
-        Ok(transaction.commit().await?)
+        sha256: &[u8; 32],
+    ) -> Result<Option<O>, Error>
+    where
+        O: for<'r> FromRow<'r, PgRow> + Send + Unpin,
+    {
+        let found = sqlx::query_as(find).bind(sha256.as_slice()).fetch_optional(self.db.pool()).await?;
+        let Some(LiveKey { owner, user_id, key_id, is_unnoted }) = found else { return Ok(None) };
+        let noted = async {
+            let mut transaction = self.db.begin_unflushed().await?;
+            sqlx::query(note).bind(user_id).bind(key_id).execute(&mut *transaction).await?;
+            Ok::<_, Error>(transaction.commit().await?)
+        };
+        if is_unnoted && let Err(error) = noted.await {
+            // A server that only reads, or has no room to write, still answers reads.
+            tracing::warn!(%error, "the use of a key could not be noted");
+        }
+        Ok(Some(owner))
     }
 }
 

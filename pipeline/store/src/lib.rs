@@ -29,7 +29,7 @@ use db::Db;
 
 pub use apps::{
     App, AppFields, AppFilter, AppKey, AppKeyOwner, AppKeyRefusal, AppVisibility, InstallRefusal,
-    InstalledApp, KeptManifest, McpToken, NewApp, NewAppKey, Stored, TooManyApps,
+    InstalledApp, KeptManifest, NewApp, NewAppKey, Stored, TooManyApps,
 };
 pub use budgets::{Budgets, LimitsChange, OwnLimits, UserBudget};
 pub use conversations::{

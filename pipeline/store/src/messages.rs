@@ -225,13 +225,12 @@ impl Store {
                 .bind(now)
                 .execute(&mut *transaction)
                 .await?;
-            let (running, cleared): (Option<i64>, i64) =
-                sqlx::query_as(include_str!("../sql/messages/clear.sql"))
-                    .bind(user.as_str())
-                    .bind(thread)
-                    .bind(CLEARED)
-                    .fetch_one(&mut *transaction)
-                    .await?;
+            let Cleared { running, cleared } = sqlx::query_as(include_str!("../sql/messages/clear.sql"))
+                .bind(user.as_str())
+                .bind(thread)
+                .bind(CLEARED)
+                .fetch_one(&mut *transaction)
+                .await?;
             transaction.commit().await?;
             if running.is_some() || cleared < CLEARED {
                 return Ok(running.map(i64::unsigned_abs));
@@ -242,6 +241,13 @@ impl Store {
 
 /// Messages that one transaction removes.
 const CLEARED: i64 = 1_000;
+
+#[derive(sqlx::FromRow)]
+struct Cleared {
+    /// The seconds that a running turn may still take: then nothing was removed.
+    running: Option<i64>,
+    cleared: i64,
+}
 
 /// The reply to the turn that the same request began before.
 async fn repeated(

@@ -11,6 +11,7 @@ use futures::future::try_join_all;
 use records::{Timestamp, UserId};
 
 pub use self::lists::{ConversationLine, TaskFilter};
+use self::things::COMPARED;
 pub(crate) use self::things::forget_words;
 use crate::Store;
 
@@ -117,7 +118,7 @@ impl Store {
             .bind(query.end)
             .bind(query.limit);
         if kind != FoundKind::Conversation {
-            rows = rows.bind(words.configuration);
+            rows = rows.bind(words.configuration).bind(COMPARED);
         }
         // In a transaction: behind a pooler another session would execute what this one has parsed.
         let mut transaction = self.db.begin_reading().await?;

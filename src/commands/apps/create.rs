@@ -11,7 +11,7 @@ use rand::RngExt;
 use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
-use store::{AppFields, AppVisibility, McpToken, NewApp, TooManyApps};
+use store::{AppFields, AppVisibility, NewApp, TooManyApps};
 
 use super::super::{
     ids::must_exist,
@@ -87,7 +87,7 @@ pub(super) async fn run(ledger: &Ledger, create: Create, as_json: bool) -> anyho
     let owner = UserId::new(&create.user);
     must_exist(ledger, &owner).await?;
     let guard = Guard::new(create.allow_outgoing.clone());
-    let mut fields = create.fields();
+    let fields = create.fields();
     let urls = [
         &fields.home_url,
         &fields.manifest_url,
@@ -99,16 +99,14 @@ pub(super) async fn run(ledger: &Ledger, create: Create, as_json: bool) -> anyho
     for url in urls.into_iter().flatten() {
         guard.check_url(url).map_err(|why| Exit::Usage(format!("{url}: {why}{}", allowed(why))))?;
     }
-    let token = create.token()?;
+    let mcp_token = create.token()?;
     let servers = Servers(Caller::new(guard.clone())?);
     let may_call = |url: &str| guard.check_url(url).is_ok();
-    let manifest = offered(&servers, &may_call, &owner, &fields, token.as_ref()).await.map_err(refused)?;
-    if let Some(token) = token {
-        fields.mcp_token = McpToken::Replace(token);
-    }
+    let manifest =
+        offered(&servers, &may_call, &owner, &fields, mcp_token.as_ref()).await.map_err(refused)?;
     let id = new_id().to_string();
     let secret = outside::new_secret(chance().random());
-    let new = NewApp { id, fields, manifest, secret };
+    let new = NewApp { id, fields, mcp_token, manifest, secret };
     let made = ledger.store().create_app(&owner, &new).await?;
     let made = made.map_err(|TooManyApps| Exit::Refused(format!("{owner} has 50 apps already")))?;
     let shown = match as_json {
@@ -179,7 +177,6 @@ impl Create {
             setup_completed_url: self.setup_completed_url.clone(),
             summary_prompt: self.summary_prompt.clone(),
             mcp_url: self.mcp_url.clone(),
-            ..AppFields::default()
         }
     }
 

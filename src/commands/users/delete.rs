@@ -34,18 +34,21 @@ pub(super) async fn run(operations: &Operations, delete: &Delete, as_json: bool)
             "{user} has {}; nothing was deleted", words(&found));
     }
     let action = delete.cause.action();
-    let begun = operations.begin_erasure(&user, &action).await?.ok_or_else(|| no_such_user(&user))?;
-    let rows = begun.iter().map(|(_, rows)| rows.unsigned_abs()).sum();
+    if !operations.begin_erasure(&user, &found, &action).await? {
+        return Err(no_such_user(&user).into());
+    }
+    let rows = found.iter().map(|(_, rows)| rows.unsigned_abs()).sum();
     let bar = progress::bar(rows, "rows deleted");
+    let mut emptied = 0;
     while let ErasureStep::Removed(table, rows) =
-        with_retries(async || operations.erase_some(&user).await).await?
+        with_retries(async || operations.erase_some(&user, &mut emptied).await).await?
     {
         bar.set_message(table);
         bar.inc(rows);
     }
     bar.finish_and_clear();
-    reply!(as_json, { "id": user.as_str(), "deleted": true, "rows": counts(&begun) },
-        "deleted {user}: {}", words(&begun))
+    reply!(as_json, { "id": user.as_str(), "deleted": true, "rows": counts(&found) },
+        "deleted {user}: {}", words(&found))
 }
 
 fn words(counts: &[(&str, i64)]) -> String {

@@ -16,7 +16,7 @@ async fn app_page_hides_url_paths_and_operators_disable_the_app() {
         ..AppFields::default()
     };
     let secret = SecretString::from("whsec_c2VjcmV0");
-    let new = NewApp { id: "app-1".to_owned(), fields, manifest: None, secret };
+    let new = NewApp { id: "app-1".to_owned(), fields, mcp_token: None, manifest: None, secret };
     world.ledger.store().create_app(&UserId::new("ann"), &new).await.unwrap().unwrap();
     let (ron, olga) = (world.cookie("ron's").await, world.cookie("olga's").await);
     let (ron, olga) = (Who { cookie: &ron, ..Who::default() }, Who { cookie: &olga, ..Who::default() });
@@ -55,7 +55,7 @@ async fn apps_are_paged() {
     for number in 0..51 {
         let fields = AppFields { name: format!("Writer {number}."), ..AppFields::default() };
         let secret = SecretString::from("whsec_c2VjcmV0");
-        let new = NewApp { id: format!("app-{number}"), fields, manifest: None, secret };
+        let new = NewApp { id: format!("app-{number}"), fields, mcp_token: None, manifest: None, secret };
         let owner = if number < 50 { "ann" } else { "bob" };
         world.ledger.store().create_app(&UserId::new(owner), &new).await.unwrap().unwrap();
     }

@@ -207,7 +207,7 @@ async fn messages(setup: &Setup, address: SocketAddr) {
     let fields =
         AppFields { name: "Writer".to_owned(), visibility: AppVisibility::Public, ..AppFields::default() };
     let secret = SecretString::from("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDbGmhWzS6Y6M=");
-    let new = NewApp { id: APP.to_owned(), fields, manifest: Some(manifest), secret };
+    let new = NewApp { id: APP.to_owned(), fields, mcp_token: None, manifest: Some(manifest), secret };
     setup.ledger.store().create_app(&owner, &new).await.unwrap().unwrap();
     let made = api::keys::generate_app_key([44; 32], setup.ledger.db().shard());
     let (id, label) = (made.hint.clone(), String::new());

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use futures::{FutureExt, future::BoxFuture};
-use records::{Category, Folder, KnownTexts, Talk, pairwise};
+use records::{Category, Folder, Talk};
 use stages::{
     AppResult, Describe, Embed, Embedding, Engine, Engines, ExtractItems, ExtractMemories, Failure,
-    ItemDraft, Judge, MemoryDraft, RunApp, SameThing, Structure, Verdict,
+    ItemDraft, Judge, MemoryDraft, RunApp, Structure, Verdict,
 };
 
 #[derive(Clone, Copy)]
@@ -21,8 +21,8 @@ pub(crate) fn engines() -> Engines {
         items: idle.clone(),
         memories: idle.clone(),
         embed: idle.clone(),
-        apps: idle.clone(),
-        same: idle,
+        apps: idle,
+        same: Arc::new(|_: &str, _: &str| false),
     }
 }
 
@@ -85,15 +85,5 @@ impl RunApp for Idle {
         _: &'a Structure,
     ) -> BoxFuture<'a, Result<AppResult, Failure>> {
         now(AppResult { app_id: app_id.to_owned(), content: String::new() })
-    }
-}
-
-impl SameThing for Idle {
-    fn tasks(&self) -> Box<dyn KnownTexts> {
-        pairwise(|_, _| false)
-    }
-
-    fn facts(&self) -> Box<dyn KnownTexts> {
-        pairwise(|_, _| false)
     }
 }

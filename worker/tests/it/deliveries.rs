@@ -274,7 +274,7 @@ async fn disabled_apps_get_no_deliveries_and_user_webhooks_do() {
     let fields =
         AppFields { name: "Fake".to_owned(), webhook_url: Some(of_app.url.clone()), ..AppFields::default() };
     let secret = outside::new_secret([7; 32]);
-    let new = NewApp { id: app.to_owned(), fields, manifest: None, secret };
+    let new = NewApp { id: app.to_owned(), fields, mcp_token: None, manifest: None, secret };
     bench.ledger.store().create_app(&bench.user, &new).await.unwrap().unwrap();
     bench.ledger.store().install_app(&bench.user, app).await.unwrap().unwrap();
     let statuses = async || {

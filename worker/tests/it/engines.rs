@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use futures::future::{BoxFuture, ready};
 use job::FailureCode;
 use prometheus::Registry;
-use records::{Category, Folder, KnownTexts, MemoryCategory, Talk, pairwise};
+use records::{Category, Folder, MemoryCategory, Talk};
 use stages::{
     AppResult, Describe, Embed, Embedding, Engine, Engines, ExtractItems, ExtractMemories, Failure,
-    ItemDraft, Judge, MemoryDraft, RunApp, SameThing, Structure, Verdict,
+    ItemDraft, Judge, MemoryDraft, RunApp, Structure, Verdict,
 };
 use tokio::sync::Semaphore;
 use worker::Metrics;
@@ -81,7 +81,7 @@ impl Script {
             memories: engine("memories/1"),
             embed: engine("embed/1"),
             apps: engine("apps/1"),
-            same: engine("same/1"),
+            same: Arc::new(|one: &str, other: &str| one == other),
         }
     }
 }
@@ -177,15 +177,5 @@ impl RunApp for Scripted {
     ) -> BoxFuture<'a, Result<AppResult, Failure>> {
         self.count("trigger_apps");
         Box::pin(ready(Err(FailureCode::AppFailed.into())))
-    }
-}
-
-impl SameThing for Scripted {
-    fn tasks(&self) -> Box<dyn KnownTexts> {
-        pairwise(|one, other| one == other)
-    }
-
-    fn facts(&self) -> Box<dyn KnownTexts> {
-        pairwise(|one, other| one == other)
     }
 }

@@ -7,7 +7,7 @@ use outside::{Caller, Failure, Guard, Heard, Url};
 use prometheus::Registry;
 use secrecy::SecretString;
 use serde_json::{Value, json};
-use store::{AppFields, KeptManifest, McpToken, NewApp};
+use store::{AppFields, KeptManifest, NewApp};
 use testbed::AppServer;
 use worker::{McpFailure, McpServer, Metrics, Tools};
 
@@ -96,14 +96,15 @@ async fn mcp_tool_call_sends_arguments_user_and_token() {
         chat_target: "app",
         chat_notify: false,
     };
-    let fields = AppFields {
-        name: "Notes".to_owned(),
-        mcp_url: Some(url),
-        mcp_token: McpToken::Replace(SecretString::from("t0ken")),
-        ..AppFields::default()
+    let fields = AppFields { name: "Notes".to_owned(), mcp_url: Some(url), ..AppFields::default() };
+    let mcp_token = Some(SecretString::from("t0ken"));
+    let new = NewApp {
+        id: APP.to_owned(),
+        fields,
+        mcp_token,
+        manifest: Some(kept),
+        secret: outside::new_secret([7; 32]),
     };
-    let new =
-        NewApp { id: APP.to_owned(), fields, manifest: Some(kept), secret: outside::new_secret([7; 32]) };
     bench.ledger.store().create_app(&bench.user, &new).await.unwrap().unwrap();
     bench.ledger.store().install_app(&bench.user, APP).await.unwrap().unwrap();
     let tools = |seconds| {

@@ -38,10 +38,10 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use job::FailureCode;
 use language::Language;
-use records::{Category, Folder, KnownTexts, MemoryCategory, Talk};
+use records::{Category, Folder, KnownTexts, MemoryCategory, SameThing, Talk};
 use stages::{
     AppResult, CategorizeMemory, Describe, Embed, Embedding, Engine, ExtractItems, ExtractMemories, Failure,
-    ItemDraft, Judge, MemoryDraft, RunApp, SameThing, Structure, Verdict,
+    ItemDraft, Judge, MemoryDraft, RunApp, Structure, Verdict,
 };
 
 pub(crate) use chat::chosen;

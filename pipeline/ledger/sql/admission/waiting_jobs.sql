@@ -5,5 +5,5 @@ select k.user_id,
        (select count(*)
         from (select from finalization_jobs j
               where j.user_id = k.user_id and j.finished_at is null
-              limit k.most) live) as waiting
+              limit k.most) live) as jobs
 from unnest((select $1::text[]), (select $2::bigint[])) as k (user_id, most)

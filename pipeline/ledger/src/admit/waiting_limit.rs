@@ -69,10 +69,13 @@ struct Wanted {
 /// How many more jobs each user of a batch may have; nothing is kept of a user who is far from the limit.
 pub(super) struct WaitingLimit(HashMap<String, Waiting>);
 
+#[derive(sqlx::FromRow)]
 struct Waiting {
+    user_id: String,
     /// Jobs that wait or run, counted up to the limit.
     jobs: i64,
-    limit: i64,
+    /// The limit.
+    most: i64,
 }
 
 impl WaitingLimit {
@@ -107,9 +110,9 @@ impl WaitingLimit {
     /// Counts one more job of `user`, or refuses it.
     pub(super) fn take(&mut self, user: &UserId) -> Result<(), OverBudget> {
         let Some(waiting) = self.0.get_mut(user.as_str()) else { return Ok(()) };
-        if waiting.jobs >= waiting.limit {
-            let limit = waiting.limit;
-            return Err(OverBudget { budget: Budget::WaitingJobs, limit, retry_after: Some(JOB_SECONDS) });
+        if waiting.jobs >= waiting.most {
+            let (budget, limit) = (Budget::WaitingJobs, waiting.most);
+            return Err(OverBudget { budget, limit, retry_after: Some(JOB_SECONDS) });
         }
         waiting.jobs += 1;
         Ok(())
@@ -120,21 +123,15 @@ async fn count(
     connection: &mut PgConnection,
     limits: &BTreeMap<&str, i64>,
 ) -> Result<HashMap<String, Waiting>, Error> {
-    #[derive(sqlx::FromRow)]
-    struct Row {
-        user_id: String,
-        waiting: i64,
-        most: i64,
-    }
     if limits.is_empty() {
         return Ok(HashMap::new());
     }
-    let rows: Vec<Row> = sqlx::query_as(include_str!("../../sql/admission/waiting_jobs.sql"))
+    let rows: Vec<Waiting> = sqlx::query_as(include_str!("../../sql/admission/waiting_jobs.sql"))
         .bind(limits.keys().copied().collect::<Vec<_>>())
         .bind(limits.values().copied().collect::<Vec<_>>())
         .fetch_all(connection)
         .await?;
-    Ok(rows.into_iter().map(|row| (row.user_id, Waiting { jobs: row.waiting, limit: row.most })).collect())
+    Ok(rows.into_iter().map(|row| (row.user_id.clone(), row)).collect())
 }
 
 /// Locks the accounts of users, in the order of their ids.

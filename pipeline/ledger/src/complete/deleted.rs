@@ -3,27 +3,10 @@
 use std::collections::HashMap;
 
 use db::Error;
-use records::KnownTexts;
+use records::{KnownTexts, SameThing};
 use sqlx::PgConnection;
 
-use super::{About, Comparison, Completion, grouped};
-
-job::named! {
-    /// What was extracted, as the column says it.
-    Kind {
-        ActionItem = "action_item",
-        Memory = "memory",
-    }
-}
-
-impl Kind {
-    fn comparison(self, completion: &Completion) -> &Comparison {
-        match self {
-            Self::ActionItem => &completion.same.task,
-            Self::Memory => &completion.same.fact,
-        }
-    }
-}
+use super::{About, Completion, grouped};
 
 #[derive(sqlx::FromRow)]
 struct Deleted {
@@ -32,12 +15,14 @@ struct Deleted {
     content: String,
 }
 
-/// The deleted things of each completion's conversation. Read behind what the completion takes back, because a deletion that is
-/// under way holds its row until then, and behind what is there: what is deleted between the two reads is in both.
+/// The deleted things of `kind`, as the column says it, of each completion's conversation, each list made by `comparison`.
+/// Read behind what the completion takes back, because a deletion that is under way holds its row until then, and behind
+/// what is there: what is deleted between the two reads is in both.
 pub(super) async fn deleted(
     connection: &mut PgConnection,
     kept: &[&Completion],
-    kind: Kind,
+    kind: &'static str,
+    comparison: fn(&dyn SameThing) -> Box<dyn KnownTexts>,
 ) -> Result<Vec<Box<dyn KnownTexts>>, Error> {
     let claims = || kept.iter().map(|completion| &completion.claimed).filter(|claimed| claimed.revision > 1);
     let mut found: HashMap<About, Vec<String>> = HashMap::new();
@@ -45,13 +30,13 @@ pub(super) async fn deleted(
         let rows: Vec<Deleted> = sqlx::query_as(include_str!("../../sql/completion/deleted_words.sql"))
             .bind(claims().map(|claimed| claimed.user_id.as_str()).collect::<Vec<_>>())
             .bind(claims().map(|claimed| claimed.conversation_id.as_str()).collect::<Vec<_>>())
-            .bind(kind.as_str())
+            .bind(kind)
             .fetch_all(connection)
             .await?;
         found = grouped(rows.into_iter().map(|row| (row.of, row.content)));
     }
     let texts = |completion: &&Completion| {
-        let mut texts = (kind.comparison(completion))();
+        let mut texts = comparison(&*completion.same);
         let words = found.get(&completion.about());
         words.into_iter().flatten().for_each(|content| texts.add(content));
         texts

@@ -9,11 +9,7 @@ use records::KnownTexts;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{
-    Completion, NewItem,
-    deleted::{Kind, deleted},
-    grouped, thing_id,
-};
+use super::{Completion, NewItem, column, deleted::deleted, grouped, thing_id};
 
 /// The namespace of derived ids; part of the durable contract.
 const ITEMS: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f69_7465_6d73_0000_0000);
@@ -61,7 +57,7 @@ pub(super) async fn write(
             .await?;
     }
     let mut recent = recent(connection, kept, now).await?;
-    let deleted = deleted(connection, kept, Kind::ActionItem).await?;
+    let deleted = deleted(connection, kept, "action_item", |same| same.tasks()).await?;
     let mut known: HashMap<&str, Known> = HashMap::new();
     let mut sorted: Vec<Sorted<'_>> = Vec::new();
     for (completion, deleted) in kept.iter().zip(deleted) {
@@ -90,7 +86,7 @@ fn written(
     let mut entries: HashMap<Timestamp, Box<dyn KnownTexts>> = HashMap::new();
     for item in &taken_back {
         if let Some(due) = item.due_at {
-            entries.entry(due).or_insert_with(|| (completion.same.task)()).add(&item.description);
+            entries.entry(due).or_insert_with(|| completion.same.tasks()).add(&item.description);
         }
     }
     for (id, item) in sorted.fresh {
@@ -123,7 +119,7 @@ struct Known {
 impl Known {
     /// Those that are `stored`, compared as `completion` says.
     fn of(completion: &Completion, stored: Vec<KnownItem>) -> Self {
-        let mut known = Self { ids: Vec::new(), descriptions: (completion.same.task)() };
+        let mut known = Self { ids: Vec::new(), descriptions: completion.same.tasks() };
         stored.into_iter().for_each(|item| known.add(item.action_item_id, &item.description));
         known
     }
@@ -191,32 +187,24 @@ async fn insert(
     sorted: &[Sorted<'_>],
     now: Timestamp,
 ) -> Result<(), Error> {
-    let (mut users, mut conversations, mut revisions) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut ids, mut descriptions, mut dues) = (Vec::new(), Vec::new(), Vec::new());
-    let mut positions = Vec::new();
-    for (claimed, sorted) in kept.iter().map(|completion| &completion.claimed).zip(sorted) {
+    let mut rows = Vec::new();
+    for (completion, sorted) in kept.iter().zip(sorted) {
         for (position, (id, item)) in (0_i32..).zip(&sorted.fresh) {
-            positions.push(position);
-            users.push(claimed.user_id.as_str());
-            conversations.push(claimed.conversation_id.as_str());
-            revisions.push(claimed.revision);
-            ids.push(id.as_str());
-            descriptions.push(item.description.as_str());
-            dues.push(item.due_at);
+            rows.push((&completion.claimed, id, *item, position));
         }
     }
-    if ids.is_empty() {
+    if rows.is_empty() {
         return Ok(());
     }
     sqlx::query(include_str!("../../sql/completion/insert_items.sql"))
         .bind(now)
-        .bind(&users)
-        .bind(&conversations)
-        .bind(&revisions)
-        .bind(&ids)
-        .bind(&descriptions)
-        .bind(&dues)
-        .bind(&positions)
+        .bind(column(&rows, |(claimed, ..)| claimed.user_id.as_str()))
+        .bind(column(&rows, |(claimed, ..)| claimed.conversation_id.as_str()))
+        .bind(column(&rows, |(claimed, ..)| claimed.revision))
+        .bind(column(&rows, |(_, id, ..)| id.as_str()))
+        .bind(column(&rows, |(.., item, _)| item.description.as_str()))
+        .bind(column(&rows, |(.., item, _)| item.due_at))
+        .bind(column(&rows, |(.., position)| position))
         .execute(connection)
         .await?;
     Ok(())
@@ -229,22 +217,18 @@ async fn hand_over_due_dates(
     sorted: &[Sorted<'_>],
     now: Timestamp,
 ) -> Result<HashMap<String, Vec<Due>>, Error> {
-    let (mut users, mut ids, mut dues) = (Vec::new(), Vec::new(), Vec::new());
+    let mut due_dates = Vec::new();
     for (completion, sorted) in kept.iter().zip(sorted) {
-        for (id, due) in &sorted.due_dates {
-            users.push(completion.claimed.user_id.as_str());
-            ids.push(id.as_str());
-            dues.push(*due);
-        }
+        due_dates.extend(sorted.due_dates.iter().map(|(id, due)| (&completion.claimed.user_id, id, *due)));
     }
-    if ids.is_empty() {
+    if due_dates.is_empty() {
         return Ok(HashMap::new());
     }
     let rows: Vec<Dated> = sqlx::query_as(include_str!("../../sql/completion/date_items.sql"))
         .bind(now)
-        .bind(&users)
-        .bind(&ids)
-        .bind(&dues)
+        .bind(column(&due_dates, |(user, ..)| user.as_str()))
+        .bind(column(&due_dates, |(_, id, _)| id.as_str()))
+        .bind(column(&due_dates, |(.., due)| due))
         .fetch_all(connection)
         .await?;
     Ok(grouped(

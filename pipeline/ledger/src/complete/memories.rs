@@ -8,11 +8,7 @@ use records::KnownTexts;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{
-    Completion, NewMemory,
-    deleted::{Kind, deleted},
-    grouped, thing_id,
-};
+use super::{Completion, NewMemory, column, deleted::deleted, grouped, thing_id};
 
 /// At most 4 memories per conversation (spec, "Limits").
 const PER_CONVERSATION: usize = 4;
@@ -46,13 +42,13 @@ pub(super) async fn write(
     now: Timestamp,
 ) -> Result<Vec<Vec<String>>, Error> {
     let stored = known(connection, kept).await?;
-    let deleted = deleted(connection, kept, Kind::Memory).await?;
+    let deleted = deleted(connection, kept, "memory", |same| same.facts()).await?;
     let mut known: HashMap<&str, Box<dyn KnownTexts>> = HashMap::new();
     let mut fresh: Vec<Vec<(String, &NewMemory)>> = Vec::new();
     for (completion, deleted) in kept.iter().zip(deleted) {
         let user = completion.claimed.user_id.as_str();
         let known = known.entry(user).or_insert_with(|| {
-            let mut known = (completion.same.fact)();
+            let mut known = completion.same.facts();
             stored.get(user).into_iter().flatten().for_each(|content| known.add(content));
             known
         });
@@ -108,29 +104,21 @@ async fn insert(
     fresh: &[Vec<(String, &NewMemory)>],
     now: Timestamp,
 ) -> Result<(), Error> {
-    let (mut users, mut conversations, mut revisions) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut ids, mut contents, mut categories) = (Vec::new(), Vec::new(), Vec::new());
-    for (claimed, fresh) in kept.iter().map(|completion| &completion.claimed).zip(fresh) {
-        for (id, memory) in fresh {
-            users.push(claimed.user_id.as_str());
-            conversations.push(claimed.conversation_id.as_str());
-            revisions.push(claimed.revision);
-            ids.push(id.as_str());
-            contents.push(memory.content.as_str());
-            categories.push(memory.category.as_str());
-        }
+    let mut rows = Vec::new();
+    for (completion, fresh) in kept.iter().zip(fresh) {
+        rows.extend(fresh.iter().map(|(id, memory)| (&completion.claimed, id, *memory)));
     }
-    if ids.is_empty() {
+    if rows.is_empty() {
         return Ok(());
     }
     sqlx::query(include_str!("../../sql/completion/insert_memories.sql"))
         .bind(now)
-        .bind(&users)
-        .bind(&conversations)
-        .bind(&revisions)
-        .bind(&ids)
-        .bind(&contents)
-        .bind(&categories)
+        .bind(column(&rows, |(claimed, ..)| claimed.user_id.as_str()))
+        .bind(column(&rows, |(claimed, ..)| claimed.conversation_id.as_str()))
+        .bind(column(&rows, |(claimed, ..)| claimed.revision))
+        .bind(column(&rows, |(_, id, _)| id.as_str()))
+        .bind(column(&rows, |(.., memory)| memory.content.as_str()))
+        .bind(column(&rows, |(.., memory)| memory.category.as_str()))
         .execute(connection)
         .await?;
     Ok(())

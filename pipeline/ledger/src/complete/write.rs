@@ -2,11 +2,10 @@
 
 use db::Error;
 use job::Timestamp;
-use serde_json::Value;
 use sqlx::PgConnection;
 use store::conversations::shapes::{apps_to_json, events_to_json};
 
-use super::Completion;
+use super::{Completion, column};
 
 /// Completes kept conversations. What a person set (title, folder, discarded) stays; the rest is replaced.
 pub(super) async fn complete_conversations(
@@ -17,27 +16,20 @@ pub(super) async fn complete_conversations(
     if kept.is_empty() {
         return Ok(());
     }
-    let of = |field: fn(&Completion) -> Option<&str>| -> Vec<Option<&str>> {
-        kept.iter().map(|completion| field(completion)).collect()
-    };
-    let encode = |error: serde_json::Error| sqlx::Error::Encode(error.into());
-    let (mut events, mut apps): (Vec<Value>, Vec<Value>) = (Vec::new(), Vec::new());
-    for completion in kept {
-        events.push(events_to_json(&completion.results.structured.events).map_err(encode)?);
-        apps.push(apps_to_json(&completion.results.apps));
-    }
+    let events: Result<Vec<_>, _> =
+        kept.iter().map(|done| events_to_json(&done.results.structured.events)).collect();
     sqlx::query(include_str!("../../sql/completion/store_results.sql"))
         .bind(now)
-        .bind(of(|done| Some(done.claimed.user_id.as_str())))
-        .bind(of(|done| Some(done.claimed.conversation_id.as_str())))
-        .bind(of(|done| Some(&done.results.structured.title)))
-        .bind(of(|done| Some(&done.results.structured.overview)))
-        .bind(of(|done| Some(&done.results.structured.emoji)))
-        .bind(of(|done| Some(done.results.structured.category.as_str())))
-        .bind(events)
-        .bind(apps)
-        .bind(of(|done| Some(&done.results.engine)))
-        .bind(of(|done| done.results.folder_id.as_deref()))
+        .bind(column(kept, |done| done.claimed.user_id.as_str()))
+        .bind(column(kept, |done| done.claimed.conversation_id.as_str()))
+        .bind(column(kept, |done| done.results.structured.title.as_str()))
+        .bind(column(kept, |done| done.results.structured.overview.as_str()))
+        .bind(column(kept, |done| done.results.structured.emoji.as_str()))
+        .bind(column(kept, |done| done.results.structured.category.as_str()))
+        .bind(events.map_err(|error| sqlx::Error::Encode(error.into()))?)
+        .bind(column(kept, |done| apps_to_json(&done.results.apps)))
+        .bind(column(kept, |done| done.results.engine.as_str()))
+        .bind(column(kept, |done| done.results.folder_id.as_deref()))
         .execute(connection)
         .await?;
     Ok(())
@@ -54,9 +46,9 @@ pub(super) async fn discard_conversations(
     }
     sqlx::query(include_str!("../../sql/completion/store_discarded.sql"))
         .bind(now)
-        .bind(discarded.iter().map(|done| done.claimed.user_id.as_str()).collect::<Vec<_>>())
-        .bind(discarded.iter().map(|done| done.claimed.conversation_id.as_str()).collect::<Vec<_>>())
-        .bind(discarded.iter().map(|done| done.results.engine.as_str()).collect::<Vec<_>>())
+        .bind(column(discarded, |done| done.claimed.user_id.as_str()))
+        .bind(column(discarded, |done| done.claimed.conversation_id.as_str()))
+        .bind(column(discarded, |done| done.results.engine.as_str()))
         .execute(connection)
         .await?;
     Ok(())
@@ -95,24 +87,18 @@ pub(super) async fn embeddings(
 
 /// What is on pictures.
 pub(super) async fn photos(connection: &mut PgConnection, kept: &[&Completion]) -> Result<(), Error> {
-    let (mut users, mut conversations) = (Vec::new(), Vec::new());
-    let (mut photos, mut descriptions) = (Vec::new(), Vec::new());
-    for completion in kept {
-        for (photo, description) in &completion.results.photos {
-            users.push(completion.claimed.user_id.as_str());
-            conversations.push(completion.claimed.conversation_id.as_str());
-            photos.push(photo.as_str());
-            descriptions.push(description.as_str());
-        }
+    let mut rows = Vec::new();
+    for Completion { claimed, results, .. } in kept {
+        rows.extend(results.photos.iter().map(|(photo, description)| (claimed, photo, description)));
     }
-    if users.is_empty() {
+    if rows.is_empty() {
         return Ok(());
     }
     sqlx::query(include_str!("../../sql/completion/describe_photos.sql"))
-        .bind(&users)
-        .bind(&conversations)
-        .bind(&photos)
-        .bind(&descriptions)
+        .bind(column(&rows, |(claimed, ..)| claimed.user_id.as_str()))
+        .bind(column(&rows, |(claimed, ..)| claimed.conversation_id.as_str()))
+        .bind(column(&rows, |(_, photo, _)| photo.as_str()))
+        .bind(column(&rows, |(.., description)| description.as_str()))
         .execute(connection)
         .await?;
     Ok(())

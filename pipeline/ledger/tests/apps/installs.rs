@@ -41,11 +41,14 @@ async fn app_switched_off_private_or_deleted_is_uninstalled() {
     ledger.store().install_app(&world.bob, APP).await.unwrap().unwrap();
     let app = ledger.store().app(&world.ann, APP).await.unwrap().unwrap();
     let private = store::AppFields { visibility: AppVisibility::Private, ..fields() };
-    let stored =
-        ledger.store().store_app(&world.ann, APP, app.version, &private, Some(&manifest())).await.unwrap();
+    let stored = ledger
+        .store()
+        .store_app(&world.ann, (APP, app.version), &private, None, Some(&manifest()))
+        .await
+        .unwrap();
     assert!(matches!(stored, Stored::Stored(_)));
     assert_eq!(
-        ledger.store().store_app(&world.ann, APP, app.version, &fields(), None).await.unwrap(),
+        ledger.store().store_app(&world.ann, (APP, app.version), &fields(), None, None).await.unwrap(),
         Stored::Changed,
         "an outdated version is refused"
     );
@@ -66,12 +69,17 @@ async fn webhook_url_added_later_does_not_apply_to_earlier_installs() {
     world.app().await;
     let app = world.ledger.store().app(&world.ann, APP).await.unwrap().unwrap();
     let without = store::AppFields { webhook_url: None, ..fields() };
-    world.ledger.store().store_app(&world.ann, APP, app.version, &without, Some(&manifest())).await.unwrap();
+    world
+        .ledger
+        .store()
+        .store_app(&world.ann, (APP, app.version), &without, None, Some(&manifest()))
+        .await
+        .unwrap();
     world.ledger.store().follow_apps(Some(APP)).await.unwrap();
     world
         .ledger
         .store()
-        .store_app(&world.ann, APP, app.version + 1, &fields(), Some(&manifest()))
+        .store_app(&world.ann, (APP, app.version + 1), &fields(), None, Some(&manifest()))
         .await
         .unwrap();
     world.ledger.store().follow_apps(None).await.unwrap();
@@ -96,7 +104,12 @@ async fn webhook_that_moves_with_its_app_leaves_the_failures_of_the_old_address_
         .await;
     let app = world.ledger.store().app(&world.ann, APP).await.unwrap().unwrap();
     let moved = store::AppFields { webhook_url: Some("https://moved.example/".to_owned()), ..fields() };
-    world.ledger.store().store_app(&world.ann, APP, app.version, &moved, Some(&manifest())).await.unwrap();
+    world
+        .ledger
+        .store()
+        .store_app(&world.ann, (APP, app.version), &moved, None, Some(&manifest()))
+        .await
+        .unwrap();
     assert_eq!(world.ledger.store().follow_apps(Some(APP)).await.unwrap(), 1);
     let healthy = "select count(*) from webhook_endpoints where url = 'https://moved.example/' \
          and failing_since is null and consecutive_failures = 0 and open_until is null";
@@ -111,14 +124,21 @@ async fn webhooks_of_a_deleted_app_are_removed_in_parts_while_that_takes_long() 
             "insert into webhook_endpoints (user_id, endpoint_id, url, events, secret, app_id) \
                  select 'bob', 'e' || n, 'https://app.example/' || n, array['conversation.completed'], 's', 'gone' \
                  from generate_series(1, 150) n; \
-             create function last() returns trigger language plpgsql as \
-                 'begin perform pg_sleep(4.1); return null; end'; \
-             create trigger last before delete on webhook_endpoints for each statement execute function last()",
+             create function stop() returns trigger language plpgsql as \
+                 'begin perform pg_advisory_xact_lock_shared(1); return null; end'; \
+             create trigger stop before delete on webhook_endpoints for each statement execute function stop()",
         )
         .await;
-    assert_eq!(world.ledger.store().follow_apps(None).await.unwrap(), 100, "the rest is the next call's");
+    let mut holder = world.database.hold_locks("select pg_advisory_xact_lock(1)").await;
+    let ledger = world.ledger.clone();
+    let following = tokio::spawn(async move { ledger.store().follow_apps(None).await.unwrap() });
+    world.database.until_somebody_waits().await;
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(5)).await;
+    tokio::time::resume();
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    assert_eq!(following.await.unwrap(), 100, "the rest is the next call's");
     assert_eq!(world.count("select count(*) from webhook_endpoints").await, 50);
-    world.run("drop trigger last on webhook_endpoints").await;
     let (pruned, done) = Operations::new(&world.ledger).prune(Duration::from_secs(86_400), 100).await;
     done.unwrap();
     assert_eq!(pruned.webhooks, 50);
@@ -147,7 +167,7 @@ async fn run_input_includes_prompts_of_the_users_installed_apps() {
     world
         .ledger
         .store()
-        .store_app(&world.ann, APP, app.version, &prompting, Some(&manifest()))
+        .store_app(&world.ann, (APP, app.version), &prompting, None, Some(&manifest()))
         .await
         .unwrap();
     let text = NewContent::Text {

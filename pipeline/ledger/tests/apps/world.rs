@@ -6,7 +6,7 @@ use db::Secrets;
 use ledger::{Ledger, Settings};
 use records::UserId;
 use secrecy::SecretString;
-use store::{AppFields, AppVisibility, KeptManifest, McpToken, NewApp, UserChange};
+use store::{AppFields, AppVisibility, KeptManifest, NewApp, UserChange};
 use testbed::TestDatabase;
 
 use crate::fixture::Fixture;
@@ -47,7 +47,8 @@ impl World {
         let fields = fields();
         let manifest = manifest();
         let secret = SecretString::from("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDbGmhWzS6Y6M=");
-        let new = NewApp { id: APP.to_owned(), fields, manifest: Some(manifest), secret };
+        let mcp_token = Some(SecretString::from(MCP_TOKEN));
+        let new = NewApp { id: APP.to_owned(), fields, mcp_token, manifest: Some(manifest), secret };
         self.ledger.store().create_app(&self.ann, &new).await.unwrap().unwrap();
         self.ledger.store().install_app(&self.bob, APP).await.unwrap().unwrap();
     }
@@ -59,7 +60,6 @@ pub(crate) fn fields() -> AppFields {
         visibility: AppVisibility::Public,
         webhook_url: Some("https://writer.example/hook".to_owned()),
         mcp_url: Some("https://writer.example/mcp".to_owned()),
-        mcp_token: McpToken::Replace(SecretString::from(MCP_TOKEN)),
         ..AppFields::default()
     }
 }

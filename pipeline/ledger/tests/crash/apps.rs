@@ -88,7 +88,7 @@ impl CrashOperation for App {
             Self::Create => ledger.store().create_app(user, &new(user)).await.map(drop),
             Self::Store => {
                 let changed = AppFields { description: "changed".to_owned(), ..new(user).fields };
-                ledger.store().store_app(user, &app, 1, &changed, Some(&manifest())).await.map(drop)
+                ledger.store().store_app(user, (&app, 1), &changed, None, Some(&manifest())).await.map(drop)
             }
             Self::Delete => ledger.store().delete_app(user, &app).await.map(drop),
             Self::Install => ledger.store().install_app(user, &app).await.map(drop),
@@ -146,6 +146,7 @@ fn new(user: &UserId) -> NewApp {
             webhook_url: Some("https://writer.example/hook".to_owned()),
             ..AppFields::default()
         },
+        mcp_token: None,
         manifest: Some(manifest()),
         secret: SecretString::from("whsec_c2VjcmV0"),
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::reads::READS;
 
 /// The operations that are not cut off, and why.
-const NOT_CUT: [(&str, &str); 21] = [
+const NOT_CUT: [(&str, &str); 22] = [
     ("report_servers", "one statement that stores the state of a process; the next report replaces it"),
     ("begin_order", "one transaction that records an order, before anything is changed"),
     ("give_order", "one transaction of `operate`"),
@@ -26,6 +26,10 @@ const NOT_CUT: [(&str, &str); 21] = [
     ("hand_over_failed", "one statement; cut off, the tasks are tried again after 30 s"),
     ("renew_live", "one transaction that updates two times of one row; the next renewal updates them again"),
     ("hold_turn", "one transaction that updates one time of one row; cut off, no tool of the turn is called"),
+    (
+        "forget_more",
+        "one transaction, whose place is in the row of the user; cut off, the next call begins at the same place",
+    ),
     ("follow_apps", "updates webhooks in batches, each a transaction; the next round repeats it"),
     ("reseal_secrets", "encrypts rows in pages, each a transaction; a repeat continues"),
     ("begin_export", "one transaction that records one action"),

@@ -5,8 +5,8 @@ use std::{collections::HashMap, sync::Arc};
 use chrono::Duration;
 use job::{JobId, Outcome, Policy, Queue, WorkerId};
 use ledger::{
-    ClaimRequest, Comparison, Completion, CreateOutcome, JobClaims, Ledger, NewContent, NewConversation,
-    NewItem, NewMemory, OperatorAction, Results, Same, Settings, StoredJob,
+    ClaimRequest, Completion, CreateOutcome, JobClaims, Ledger, NewContent, NewConversation, NewItem,
+    NewMemory, OperatorAction, Results, Settings, StoredJob,
 };
 use outbox::NewEndpoint;
 use records::{ConversationId, EventKind, MemoryCategory, Source, UserId, WebhookFormat};
@@ -156,7 +156,6 @@ pub(crate) fn results() -> Results {
 }
 
 pub(crate) fn completion(claimed: &StoredJob, outcome: Outcome, results: Results) -> Arc<Completion> {
-    let equal = || -> Comparison { Arc::new(|| records::pairwise(|one, other| one == other)) };
-    let same = Same { task: equal(), fact: equal() };
+    let same = Arc::new(|one: &str, other: &str| one == other);
     Arc::new(Completion { claimed: claimed.clone(), outcome, results, same })
 }

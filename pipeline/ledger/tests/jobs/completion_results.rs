@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use job::Outcome;
-use ledger::{Comparison, Completion, Finished, NewItem, NewMemory, Results, Same, StoredJob};
+use ledger::{Completion, Finished, NewItem, NewMemory, Results, StoredJob};
 use records::{ConversationId, MemoryCategory, UserId};
 
 use crate::world::{World, completion};
@@ -119,13 +119,12 @@ async fn completion_writes_at_most_four_memories() {
 async fn identical_texts_are_written_once_whatever_the_engine_compares() {
     let world = World::new().await;
     let claimed = world.claimed("c").await;
-    let never = || -> Comparison { Arc::new(|| records::pairwise(|_, _| false)) };
     let results = Results {
         items: vec![item("Call Tom"), item("Call Tom")],
         memories: vec![memory("Likes tea"), memory("Likes tea")],
         ..Results::default()
     };
-    let same = Same { task: never(), fact: never() };
+    let same = Arc::new(|_: &str, _: &str| false);
     let completion = Completion { claimed, outcome: Outcome::Kept, results, same };
     let finished = world.ledger.complete(&Arc::new(completion)).await.unwrap();
     assert!(matches!(finished, Finished::Completed { .. }), "{finished:?}");

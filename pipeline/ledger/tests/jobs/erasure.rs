@@ -8,8 +8,8 @@ use records::ConversationId;
 use crate::world::{REPLAY, World, completion, fail, new_conversation, olga};
 
 async fn erase(world: &World) {
-    world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
-    while world.operations().erase_some(&world.ann).await.unwrap() != ErasureStep::Done {}
+    world.operations().begin_erasure(&world.ann, &[], &olga()).await.unwrap();
+    while world.operations().erase_some(&world.ann, &mut 0).await.unwrap() != ErasureStep::Done {}
 }
 
 /// Tries every write of a run, and asserts that each is refused.
@@ -71,7 +71,7 @@ async fn nothing_is_admitted_for_a_user_being_erased() {
     let world = World::new().await;
     let waiting = world.deferred("waiting").await;
     let dead = world.dead("dead", FailureCode::NoContent).await;
-    world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
+    world.operations().begin_erasure(&world.ann, &[], &olga()).await.unwrap();
 
     assert!(world.ledger.create_conversation(&world.ann, new_conversation("new"), None).await.is_err());
     assert!(world.ledger.finalize(&world.ann, &waiting, None, None).await.unwrap().is_err());
@@ -86,9 +86,9 @@ async fn nothing_is_admitted_for_a_user_being_erased() {
 async fn erasure_withdraws_a_running_job_first_and_raises_its_epoch() {
     let world = World::new().await;
     let old = world.claimed("c").await;
-    world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
+    world.operations().begin_erasure(&world.ann, &[], &olga()).await.unwrap();
     assert_eq!(
-        world.operations().erase_some(&world.ann).await.unwrap(),
+        world.operations().erase_some(&world.ann, &mut 0).await.unwrap(),
         ErasureStep::Removed("conversations", 1)
     );
     let job = world.job(&old.job.id).await;

@@ -49,8 +49,9 @@ async fn tables_of(world: &World, user: &UserId) -> Vec<String> {
 
 /// Erases to the end; returns the number of steps.
 async fn erase(world: &World, user: &UserId) -> usize {
+    let mut emptied = 0;
     for steps in 1..1_000 {
-        if world.operations().erase_some(user).await.unwrap() == ErasureStep::Done {
+        if world.operations().erase_some(user, &mut emptied).await.unwrap() == ErasureStep::Done {
             return steps;
         }
     }
@@ -73,8 +74,9 @@ async fn erasure_removes_the_user_from_every_table() {
     let world = filled().await;
     assert_eq!(tables_of(&world, &world.ann).await, tables(&world).await, "Ann has a row of everything");
 
-    let counts = world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
-    assert!(counts.contains(&("memories", 1)), "{counts:?}");
+    let found = world.operations().user_rows(&world.ann).await.unwrap().unwrap();
+    assert!(found.contains(&("memories", 1)), "{found:?}");
+    assert!(world.operations().begin_erasure(&world.ann, &found, &olga()).await.unwrap());
     erase(&world, &world.ann).await;
 
     assert_eq!(tables_of(&world, &world.ann).await, Vec::<String>::new());
@@ -92,7 +94,7 @@ async fn erasure_leaves_other_users_alone() {
     let before = tables_of(&world, &world.ann).await;
     world.endpoint(&world.bob, "w").await;
     world.pending(&world.bob, "w", 3).await;
-    world.operations().begin_erasure(&world.bob, &olga()).await.unwrap().unwrap();
+    world.operations().begin_erasure(&world.bob, &[], &olga()).await.unwrap();
     erase(&world, &world.bob).await;
     assert_eq!(tables_of(&world, &world.bob).await, Vec::<String>::new());
     assert_eq!(tables_of(&world, &world.ann).await, before);
@@ -104,7 +106,7 @@ async fn erasure_of_an_unknown_user_does_nothing() {
     let world = World::new().await;
     let unknown = UserId::new("unknown");
     assert_eq!(world.operations().user_rows(&unknown).await.unwrap(), None);
-    assert_eq!(world.operations().begin_erasure(&unknown, &olga()).await.unwrap(), None);
+    assert!(!world.operations().begin_erasure(&unknown, &[], &olga()).await.unwrap());
     assert_eq!(world.count("select count(*) from operator_actions").await, 0);
 }
 
@@ -112,7 +114,7 @@ async fn erasure_of_an_unknown_user_does_nothing() {
 async fn erasure_revokes_keys_and_stops_webhooks_at_once() {
     let world = filled().await;
     world.run("update webhook_deliveries set next_at = now() - interval '1 minute'").await;
-    world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
+    world.operations().begin_erasure(&world.ann, &[], &olga()).await.unwrap();
     assert_eq!(world.count("select count(*) from developer_keys where revoked_at is null").await, 0);
     let claims =
         world.ledger.outbox().claim_deliveries(10, &outbox::DeliveryPolicy::default(), None).await.unwrap();
@@ -127,21 +129,21 @@ async fn erasure_revokes_keys_and_stops_webhooks_at_once() {
 async fn erasure_resumes_after_an_interruption_at_any_step() {
     let steps = {
         let world = filled().await;
-        world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
+        world.operations().begin_erasure(&world.ann, &[], &olga()).await.unwrap();
         erase(&world, &world.ann).await
     };
     assert!(steps > 10, "one table after the other: {steps}");
     let world = filled().await;
     // As if each run of the command were interrupted after one step.
     for _ in 1..steps {
-        Operations::new(&world.other_process()).begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
-        let step = Operations::new(&world.other_process()).erase_some(&world.ann).await.unwrap();
+        Operations::new(&world.other_process()).begin_erasure(&world.ann, &[], &olga()).await.unwrap();
+        let step = Operations::new(&world.other_process()).erase_some(&world.ann, &mut 0).await.unwrap();
         assert!(matches!(step, ErasureStep::Removed(_, 1..)), "{step:?}");
         verified(&world).await;
     }
-    Operations::new(&world.other_process()).begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
+    Operations::new(&world.other_process()).begin_erasure(&world.ann, &[], &olga()).await.unwrap();
     assert_eq!(
-        Operations::new(&world.other_process()).erase_some(&world.ann).await.unwrap(),
+        Operations::new(&world.other_process()).erase_some(&world.ann, &mut 0).await.unwrap(),
         ErasureStep::Done
     );
     assert_eq!(tables_of(&world, &world.ann).await, Vec::<String>::new());
@@ -158,9 +160,11 @@ async fn erasure_deletes_at_most_2000_rows_per_step() {
              from generate_series(1, 5000) n",
         )
         .await;
-    world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
+    world.operations().begin_erasure(&world.ann, &[], &olga()).await.unwrap();
     let mut removed = Vec::new();
-    while let ErasureStep::Removed(table, rows) = world.operations().erase_some(&world.ann).await.unwrap() {
+    while let ErasureStep::Removed(table, rows) =
+        world.operations().erase_some(&world.ann, &mut 0).await.unwrap()
+    {
         assert!(rows <= 2_000, "{table}: {rows}");
         removed.push((table, rows));
     }
@@ -172,7 +176,8 @@ async fn erasure_deletes_at_most_2000_rows_per_step() {
 #[tokio::test]
 async fn erasure_is_audited_with_counts_and_without_content() {
     let world = filled().await;
-    world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
+    let found = world.operations().user_rows(&world.ann).await.unwrap().unwrap();
+    world.operations().begin_erasure(&world.ann, &found, &olga()).await.unwrap();
     erase(&world, &world.ann).await;
     let filter = ActionFilter { action: Some("delete_user".into()), limit: 9, ..ActionFilter::default() };
     let actions = world.operations().actions(&filter).await.unwrap();
@@ -188,7 +193,7 @@ async fn erasure_is_audited_with_counts_and_without_content() {
 #[tokio::test]
 async fn erasure_deletes_rows_committed_meanwhile() {
     let world = World::new().await;
-    world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
+    world.operations().begin_erasure(&world.ann, &[], &olga()).await.unwrap();
     // A request that was authorized before its key was revoked.
     let mut late = world.pool.begin().await.unwrap();
     sqlx::query(
@@ -202,7 +207,7 @@ async fn erasure_deletes_rows_committed_meanwhile() {
         let (ledger, ann) = (world.other_process(), world.ann.clone());
         tokio::spawn(async move {
             loop {
-                match Operations::new(&ledger).erase_some(&ann).await {
+                match Operations::new(&ledger).erase_some(&ann, &mut 0).await {
                     Ok(ErasureStep::Done) => return,
                     Ok(_) => {}
                     Err(error) => assert!(error.is_passing(), "{error}"),
@@ -230,18 +235,27 @@ async fn erasure_reads_no_emptied_table_for_each_row_that_had_something_in_it() 
              select user_id, action_item_id, 1, due_at from action_items order by user_id",
         ])
         .await;
-    world.operations().begin_erasure(&world.ann, &olga()).await.unwrap().unwrap();
+    world.operations().begin_erasure(&world.ann, &[], &olga()).await.unwrap();
     while world.count("select count(*) from reminders where user_id = 'ann'").await > 0 {
-        world.operations().erase_some(&world.ann).await.unwrap();
+        world.operations().erase_some(&world.ann, &mut 0).await.unwrap();
     }
     world.database.seed(&["vacuum analyze reminders"]).await;
     let before = world.scans("reminders", "reminders_pkey").await;
+    let asked_before = world.scans("app_installs", "app_installs_pkey").await;
     let options = world.database.options().application_name("measured");
     let process = ledger::Ledger::new(options, ledger::Settings::default());
-    while Operations::new(&process).erase_some(&world.ann).await.unwrap() != ErasureStep::Done {}
+    let mut emptied = 0;
+    while Operations::new(&process).erase_some(&world.ann, &mut emptied).await.unwrap() != ErasureStep::Done {
+    }
     process.db().close().await;
     world.database.until_nobody_is("measured").await;
     let after = world.scans("reminders", "reminders_pkey").await;
     assert!(after.1 - before.1 >= 5_000, "a look-up for each item");
     assert!(after.0 - before.0 < 20, "the table was read {} times", after.0 - before.0);
+    let asked = world.scans("app_installs", "app_installs_pkey").await;
+    let asked = asked.0 + asked.1 - asked_before.0 - asked_before.1;
+    assert!(
+        asked <= 3,
+        "a table that is empty is asked at the beginning and at the end, and not with every batch: {asked}"
+    );
 }

@@ -167,13 +167,17 @@ async fn gauges_use_the_indexes_of_live_jobs() {
                  case when live then 'queued' else 'completed' end, case when live then now() end, \
                  case when not live then 'kept' end, false, false, now(), case when live then now() end, now(), now(), \
                  case when not live then now() end \
-             from (select n, n % 500 = 0 live from generate_series(0, 49999) n) s; \
-             analyze"]).await;
+             from (select n, n % 4 = 0 live from generate_series(0, 49999) n) s"]).await;
+    world.database.seed(&["vacuum analyze finalization_jobs"]).await;
     let gauges = async |ledger: &Ledger| {
-        assert!(Operations::new(ledger).gauges().await.unwrap().jobs.contains(&("queued", 100)));
+        assert!(Operations::new(ledger).gauges().await.unwrap().jobs.contains(&("queued", 12_500)));
     };
-    assert_uses(&world, "finalization_jobs", "finalization_jobs_oldest", gauges).await;
-    for index in ["finalization_jobs_leases", "finalization_jobs_parked"] {
+    for index in [
+        "finalization_jobs_oldest",
+        "finalization_jobs_due",
+        "finalization_jobs_leases",
+        "finalization_jobs_parked",
+    ] {
         assert_uses(&world, "finalization_jobs", index, gauges).await;
     }
 }

@@ -1,5 +1,5 @@
--- An endpoint whose waits are about to be ended: whether it is enabled, and whether its breaker is open. Locked before its deliveries.
-select enabled as is_enabled, coalesce(open_until > $3, false) as is_open
+-- The state of an endpoint, locked before its deliveries: whether it is enabled, why not, and whether its breaker is open.
+select enabled as is_enabled, disabled_reason, coalesce(open_until > $3, false) as is_open
 from webhook_endpoints
 where user_id = $1
   and endpoint_id = $2

@@ -13,7 +13,7 @@ select
             )
         ),
         0
-    )::float8 as nonterminal,
+    )::float8 as oldest_nonterminal_age,
     greatest(
         extract(
             epoch from $1 - (
@@ -27,7 +27,7 @@ select
             )
         ),
         0
-    )::float8 as unfinished,
+    )::float8 as oldest_unfinished_age,
     greatest(
         extract(
             epoch from $1 - (
@@ -41,7 +41,7 @@ select
             )
         ),
         0
-    )::float8 as ready,
+    )::float8 as oldest_ready_age,
     greatest(
         extract(
             epoch from $1 - (
@@ -76,7 +76,7 @@ select
             )
         ),
         0
-    )::float8 as delivery,
+    )::float8 as oldest_pending_delivery_age,
     (
         select count(*)
         from (

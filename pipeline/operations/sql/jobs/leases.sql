@@ -1,8 +1,8 @@
 -- Who holds leases, and how old the oldest job is that waits for its user's key; conditions as in `ages.sql`.
 select
-    count(distinct lease_worker) as holders,
-    count(*) filter (where lease_expires_at < $1) as overdue,
-    greatest(extract(epoch from $1 - min(lease_claimed_at)), 0)::float8 as oldest_age,
+    count(distinct lease_worker) as lease_holders,
+    count(*) filter (where lease_expires_at < $1) as leases_overdue,
+    greatest(extract(epoch from $1 - min(lease_claimed_at)), 0)::float8 as oldest_lease_age,
     greatest(
         extract(
             epoch from $1 - (
@@ -16,6 +16,6 @@ select
             )
         ),
         0
-    )::float8 as parked_age
+    )::float8 as oldest_parked_age
 from finalization_jobs
 where status = 'leased'

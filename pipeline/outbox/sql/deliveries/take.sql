@@ -19,7 +19,7 @@ join webhook_endpoints e using (user_id, endpoint_id)
 where d.user_id = p.user_id
   and d.endpoint_id = p.endpoint_id
   and d.delivery_id = p.delivery_id
-returning d.user_id, d.endpoint_id, d.delivery_id, d.epoch, d.tries, e.url, e.secret,
+returning d.user_id, d.endpoint_id as receiver_id, d.delivery_id, d.epoch, d.tries, e.url, e.secret,
           case when e.previous_secret_until > $4 then e.previous_secret end as previous_secret,
           e.app_id is not null as for_app, e.format, d.event, d.occurred_at, d.conversation_id, d.subject_id, d.body,
           d.trace_context

@@ -13,6 +13,6 @@ left join chat_messages m on m.user_id = q.user_id and m.message_id = q.message_
 where p.user_id = t.user_id
   and p.subscription_id = t.subscription_id
   and p.delivery_id = t.delivery_id
-returning p.user_id, p.subscription_id, p.delivery_id, p.epoch, p.tries, s.kind, s.url, s.p256dh, s.auth,
+returning p.user_id, p.subscription_id as receiver_id, p.delivery_id, p.epoch, p.tries, s.kind, s.url, s.p256dh, s.auth,
           p.action_item_id, a.description, p.due_at,
           p.message_id::text as message_id, m.app_id::text as app_id, p.app_name, p.target, m.text

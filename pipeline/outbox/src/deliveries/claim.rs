@@ -18,9 +18,9 @@ use super::{
 };
 use crate::{
     Outbox, SenderLoad,
-    fair::{DueRow, PAGE_FACTOR, Passed, ROUNDS, deal},
+    fair::{DueRow, PAGE_FACTOR, Passed, ROUNDS, deal, sendable},
     receivers::Statements,
-    tries::{GIVEN_UP_UNSENT, UNSENDABLE, sendable},
+    tries::{GIVEN_UP_UNSENT, UNSENDABLE},
 };
 
 const STATEMENTS: Statements = Statements {
@@ -31,9 +31,8 @@ const STATEMENTS: Statements = Statements {
 /// A taken row with what its endpoint says.
 #[derive(sqlx::FromRow)]
 struct TakenRow {
-    user_id: String,
-    endpoint_id: String,
-    delivery_id: String,
+    #[sqlx(flatten)]
+    key: DueRow,
     epoch: i64,
     tries: i32,
     url: String,
@@ -142,22 +141,22 @@ async fn take(
     secrets: &Secrets,
     now: Timestamp,
 ) -> Result<Vec<ClaimedDelivery>, Error> {
-    let of = |field: fn(&DueRow) -> &str| dealt.iter().map(|due| field(due)).collect::<Vec<_>>();
+    let [users, endpoints, deliveries] = DueRow::columns(dealt.iter().copied());
     let rows: Vec<TakenRow> = sqlx::query_as(include_str!("../../sql/deliveries/take.sql"))
-        .bind(of(|due| &due.user_id))
-        .bind(of(|due| &due.receiver_id))
-        .bind(of(|due| &due.delivery_id))
+        .bind(users)
+        .bind(endpoints)
+        .bind(deliveries)
         .bind(now)
         .bind(now + TimeDelta::from_std(sending).unwrap_or(TimeDelta::zero()))
         .fetch_all(&mut *connection)
         .await?;
-    let key = |row: &TakenRow| [row.user_id.clone(), row.endpoint_id.clone(), row.delivery_id.clone()];
-    let (taken, [users, endpoints, deliveries]) = sendable(rows, key, |row| claimed(secrets, row, now));
-    if !deliveries.is_empty() {
+    let (taken, unsendable) = sendable(rows.into_iter().map(|row| claimed(secrets, row, now)));
+    if !unsendable.is_empty() {
+        let [users, endpoints, deliveries] = DueRow::columns(unsendable.iter());
         sqlx::query(include_str!("../../sql/deliveries/put_back.sql"))
-            .bind(&users)
-            .bind(&endpoints)
-            .bind(&deliveries)
+            .bind(users)
+            .bind(endpoints)
+            .bind(deliveries)
             .bind(now + UNSENDABLE)
             .bind(now - GIVEN_UP_UNSENT)
             .bind(now)
@@ -165,32 +164,31 @@ async fn take(
             .await?;
     }
     // What else is due at these endpoints waits with them, so that no claim spins over it.
-    let endpoints: BTreeSet<(&str, &str)> =
-        users.iter().map(String::as_str).zip(endpoints.iter().map(String::as_str)).collect();
-    for endpoint in endpoints {
+    for endpoint in unsendable.iter().map(DueRow::receiver).collect::<BTreeSet<_>>() {
         defer(&mut *connection, DUE, endpoint, Some(now + UNSENDABLE), now).await?;
     }
     Ok(taken)
 }
 
-/// `None`: an event that this version does not know, or an endpoint's secret that no key opens. That is the operator's to mend, or
+/// Its key: an event that this version does not know, or an endpoint's secret that no key opens. That is the operator's to mend, or
 /// another version's to send: it is put back, and no try is counted.
-fn claimed(secrets: &Secrets, row: TakenRow, now: Timestamp) -> Option<ClaimedDelivery> {
+fn claimed(secrets: &Secrets, row: TakenRow, now: Timestamp) -> Result<ClaimedDelivery, DueRow> {
+    let DueRow { user_id, receiver_id, delivery_id } = &row.key;
     let event = match row.event.as_str() {
         super::TEST_EVENT => None,
         name => match EventKind::from_name(name) {
             Some(event) => Some(event),
             None => {
-                tracing::error!(delivery = row.delivery_id, "a delivery's event is unknown to this version");
-                return None;
+                tracing::error!(delivery = delivery_id, "a delivery's event is unknown to this version");
+                return Err(row.key);
             }
         },
     };
     let Some(format) = WebhookFormat::from_name(&row.format) else {
-        tracing::error!(endpoint = row.endpoint_id, "an endpoint's format is unknown to this version");
-        return None;
+        tracing::error!(endpoint = receiver_id, "an endpoint's format is unknown to this version");
+        return Err(row.key);
     };
-    let context = Context::endpoint(&row.user_id, &row.endpoint_id);
+    let context = Context::endpoint(user_id, receiver_id);
     let open = |stored: &str| secrets.open(context, stored);
     let (secret, previous_secret) = match (
         open(&row.secret),
@@ -198,14 +196,14 @@ fn claimed(secrets: &Secrets, row: TakenRow, now: Timestamp) -> Option<ClaimedDe
     ) {
         (Ok(secret), Ok(previous)) => (secret, previous),
         (Err(error), _) | (_, Err(error)) => {
-            tracing::error!(endpoint = row.endpoint_id, %error, "a delivery cannot be signed: no key of LISTEN_SECRETS_KEY opens its endpoint's secret; it waits five minutes");
-            return None;
+            tracing::error!(endpoint = receiver_id, %error, "a delivery cannot be signed: no key of LISTEN_SECRETS_KEY opens its endpoint's secret; it waits five minutes");
+            return Err(row.key);
         }
     };
-    Some(ClaimedDelivery {
-        user_id: UserId::new(row.user_id),
-        endpoint_id: row.endpoint_id,
-        delivery_id: row.delivery_id,
+    Ok(ClaimedDelivery {
+        user_id: UserId::new(row.key.user_id),
+        endpoint_id: row.key.receiver_id,
+        delivery_id: row.key.delivery_id,
         epoch: row.epoch,
         try_number: row.tries,
         url: row.url,

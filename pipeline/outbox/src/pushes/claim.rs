@@ -13,9 +13,9 @@ use sqlx::PgConnection;
 use super::{ClaimedPush, PushPolicy, Pushed};
 use crate::{
     Claims, Outbox, SenderLoad, SubscriptionKind,
-    fair::{DueRow, PAGE_FACTOR, Passed, ROUNDS, deal},
+    fair::{DueRow, PAGE_FACTOR, Passed, ROUNDS, deal, sendable},
     receivers::{Statements, UnderWay},
-    tries::{GIVEN_UP_UNSENT, UNSENDABLE, sendable},
+    tries::{GIVEN_UP_UNSENT, UNSENDABLE},
 };
 
 const STATEMENTS: Statements = Statements {
@@ -34,9 +34,8 @@ struct LockedRow {
 /// A taken row with what its subscription and its item say.
 #[derive(sqlx::FromRow)]
 struct TakenRow {
-    user_id: String,
-    subscription_id: String,
-    delivery_id: String,
+    #[sqlx(flatten)]
+    key: DueRow,
     epoch: i64,
     tries: i32,
     kind: String,
@@ -129,11 +128,9 @@ impl Outbox {
             let dealt = deal(&open, capacity, wanted, &mut load, &mut passed);
             taken.extend(take(&mut transaction, &dealt, until).await?);
         }
-        let key =
-            |row: &TakenRow| [row.user_id.clone(), row.subscription_id.clone(), row.delivery_id.clone()];
-        let (claimed, [users, subscriptions, deliveries]) =
-            sendable(taken, key, |row| push(self.db.secrets(), row, now));
-        if !deliveries.is_empty() {
+        let (claimed, unsendable) = sendable(taken.into_iter().map(|row| push(self.db.secrets(), row, now)));
+        if !unsendable.is_empty() {
+            let [users, subscriptions, deliveries] = DueRow::columns(unsendable.iter());
             sqlx::query(include_str!("../../sql/pushes/put_back.sql"))
                 .bind(users)
                 .bind(subscriptions)
@@ -155,7 +152,7 @@ async fn lock(
     due: &[DueRow],
     now: Timestamp,
 ) -> Result<(Vec<DueRow>, Vec<DueRow>), Error> {
-    let [users, subscriptions, deliveries] = columns(due.iter());
+    let [users, subscriptions, deliveries] = DueRow::columns(due.iter());
     let locked: Vec<LockedRow> = sqlx::query_as(include_str!("../../sql/pushes/lock_due.sql"))
         .bind(now)
         .bind(users)
@@ -194,7 +191,7 @@ async fn cancel(connection: &mut PgConnection, rows: &[DueRow], now: Timestamp) 
     if rows.is_empty() {
         return Ok(());
     }
-    let [users, subscriptions, deliveries] = columns(rows.iter());
+    let [users, subscriptions, deliveries] = DueRow::columns(rows.iter());
     sqlx::query(include_str!("../../sql/pushes/cancel.sql"))
         .bind(users)
         .bind(subscriptions)
@@ -213,7 +210,7 @@ async fn take(
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    let [users, subscriptions, deliveries] = columns(rows.iter().copied());
+    let [users, subscriptions, deliveries] = DueRow::columns(rows.iter().copied());
     Ok(sqlx::query_as(include_str!("../../sql/pushes/take.sql"))
         .bind(users)
         .bind(subscriptions)
@@ -221,12 +218,6 @@ async fn take(
         .bind(until)
         .fetch_all(connection)
         .await?)
-}
-
-/// Columns for `unnest`.
-fn columns<'a>(rows: impl Iterator<Item = &'a DueRow> + Clone) -> [Vec<&'a str>; 3] {
-    let of = |field: fn(&DueRow) -> &str| rows.clone().map(field).collect();
-    [of(|row| &row.user_id), of(|row| &row.receiver_id), of(|row| &row.delivery_id)]
 }
 
 /// How a subscription is reached, as its row says. `None`: a kind that this version does not know, or a secret that no key opens.
@@ -253,19 +244,21 @@ fn subscription_kind(
     }
 }
 
-/// `None`: it cannot be sent by this process. That is the operator's to mend, or another version's to send: it is put back, and no try is
+/// Its key: it cannot be sent by this process. That is the operator's to mend, or another version's to send: it is put back, and no try is
 /// counted.
-fn push(secrets: &Secrets, mut row: TakenRow, now: Timestamp) -> Option<ClaimedPush> {
+fn push(secrets: &Secrets, mut row: TakenRow, now: Timestamp) -> Result<ClaimedPush, DueRow> {
     let Some(pushed) = row.pushed() else {
-        tracing::error!(delivery_id = row.delivery_id, "what a push is about is unknown to this version");
-        return None;
+        tracing::error!(delivery_id = row.key.delivery_id, "what a push is about is unknown to this version");
+        return Err(row.key);
     };
-    let context = Context::subscription(&row.user_id, &row.subscription_id);
-    let kind = subscription_kind(secrets, context, &row.kind, row.p256dh, row.auth)?;
-    Some(ClaimedPush {
-        user_id: UserId::new(row.user_id),
-        subscription_id: row.subscription_id,
-        delivery_id: row.delivery_id,
+    let context = Context::subscription(&row.key.user_id, &row.key.receiver_id);
+    let Some(kind) = subscription_kind(secrets, context, &row.kind, row.p256dh, row.auth) else {
+        return Err(row.key);
+    };
+    Ok(ClaimedPush {
+        user_id: UserId::new(row.key.user_id),
+        subscription_id: row.key.receiver_id,
+        delivery_id: row.key.delivery_id,
         epoch: row.epoch,
         try_number: row.tries,
         kind,

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use records::{Talk, Timestamp};
+use records::{SameThing, Talk, Timestamp};
 
 use super::{Provenance, Stage, StageName};
-use crate::{ExtractItems, Failure, ItemDraft, Items, RecentItem, SameThing, check};
+use crate::{ExtractItems, Failure, ItemDraft, Items, RecentItem, check};
 
 /// Extracts action items and compares them with each other and with recent ones.
 pub struct ExtractActionItems {

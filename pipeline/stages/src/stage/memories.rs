@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use records::Talk;
+use records::{SameThing, Talk};
 
 use super::{Provenance, Stage, StageName};
-use crate::{ExtractMemories, Failure, MemoryDraft, SameThing, check};
+use crate::{ExtractMemories, Failure, MemoryDraft, check};
 
 /// Shorter talk says nothing about anybody (DECISIONS §5).
 const FROM_CHARACTERS: usize = 25;

@@ -8,7 +8,7 @@ use std::{
 
 use futures::future::BoxFuture;
 use job::FailureCode;
-use records::{Category, Folder, KnownTexts, Talk, pairwise};
+use records::{Category, Folder, Talk};
 use stages::*;
 
 /// One engine for every ability. `failures` are used up one a call; `delay` is how long every call takes.
@@ -92,7 +92,7 @@ impl Fake {
             memories: self.clone(),
             embed: self.clone(),
             apps: self.clone(),
-            same: Arc::new(SameWords),
+            same: Arc::new(same_words),
         }
     }
 }
@@ -197,21 +197,8 @@ impl RunApp for Fake {
 }
 
 /// Two things are the same when they share their words, whatever their order and case.
-struct SameWords;
-
-impl SameWords {
-    fn same(one: &str, other: &str) -> bool {
-        let words =
-            |text: &str| text.to_lowercase().split_whitespace().map(str::to_owned).collect::<HashSet<_>>();
-        words(one) == words(other)
-    }
-}
-
-impl SameThing for SameWords {
-    fn tasks(&self) -> Box<dyn KnownTexts> {
-        pairwise(Self::same)
-    }
-    fn facts(&self) -> Box<dyn KnownTexts> {
-        pairwise(Self::same)
-    }
+fn same_words(one: &str, other: &str) -> bool {
+    let words =
+        |text: &str| text.to_lowercase().split_whitespace().map(str::to_owned).collect::<HashSet<_>>();
+    words(one) == words(other)
 }

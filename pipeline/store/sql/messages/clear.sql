@@ -11,4 +11,4 @@ with running as (
     delete from chat_messages where user_id = $1 and message_id = any(array(select message_id from oldest))
     returning 1
 )
-select (select seconds from running), (select count(*) from cleared)
+select (select seconds from running) as running, (select count(*) from cleared) as cleared

@@ -1,19 +1,19 @@
--- A user's memories with any of the words, the newest 2,000 of them; best first. What is not indexed yet is compared as it is.
--- $1 user, $2 all words, $3 any word, $4 from, $5 until, $6 how many, $7 the text search configuration
+-- A user's memories with any of the words, the newest $8 of them; best first. What is not indexed yet is compared as it is.
+-- $1 user, $2 all words, $3 any word, $4 from, $5 until, $6 how many, $7 the text search configuration, $8 how many are compared
 with indexed as materialized (
     select memory_id, content, created_at, words from memories
     where user_id = $1
         and words @@ (('u' || md5($1))::tsquery && $3::tsquery)
         and ($4::timestamptz is null or created_at >= $4)
         and ($5::timestamptz is null or created_at < $5)
-    order by created_at desc limit 2000
+    order by created_at desc limit $8
 ), fresh as materialized (
     select memory_id, content, created_at, to_tsvector($7::regconfig, content) as words from memories
     where user_id = $1
         and words is null
         and ($4::timestamptz is null or created_at >= $4)
         and ($5::timestamptz is null or created_at < $5)
-    order by created_at desc limit 2000
+    order by created_at desc limit $8
 ), found as (
     select * from indexed
     union all

@@ -1,9 +1,10 @@
 //! Installing and uninstalling an app.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use db::{Error, lock_user, secrets::Context};
 use records::{EventKind, UserId, WebhookFormat};
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::Store;

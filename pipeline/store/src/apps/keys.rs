@@ -51,14 +51,6 @@ pub enum AppKeyRefusal {
     TooMany,
 }
 
-#[derive(sqlx::FromRow)]
-struct LiveKey {
-    #[sqlx(flatten)]
-    owner: AppKeyOwner,
-    /// Its last use was not noted for a minute.
-    is_unnoted: bool,
-}
-
 impl Store {
     pub async fn create_app_key(
         &self,
@@ -124,19 +116,10 @@ impl Store {
 
     /// The app behind a live key; its last use is noted at most once a minute.
     pub async fn app_key_owner(&self, sha256: &[u8; 32]) -> Result<Option<AppKeyOwner>, Error> {
-        let read = async {
-            let found: Option<LiveKey> = sqlx::query_as(include_str!("../../sql/apps/key_owner.sql"))
-                .bind(sha256.as_slice())
-                .fetch_optional(self.db.pool())
-                .await?;
-            let Some(LiveKey { owner, is_unnoted }) = found else { return Ok(None) };
-            let note = include_str!("../../sql/apps/note_key_use.sql");
-            if is_unnoted && let Err(error) = self.note_key_use(note, &owner.owner, &owner.key_id).await {
-                tracing::warn!(%error, "the use of an app's key could not be noted");
-            }
-            Ok(Some(owner))
-        };
-        self.db.in_time(read).await
+        let find = include_str!("../../sql/apps/key_owner.sql");
+        self.db
+            .in_time(self.owner_of_key(find, include_str!("../../sql/apps/note_key_use.sql"), sha256))
+            .await
     }
 
     /// Counts a request of an app, over all its keys and in every process: `per_minute` at once, and as many in a minute.

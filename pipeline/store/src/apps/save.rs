@@ -2,7 +2,7 @@
 
 use db::{Error, lock_user, secrets::Context};
 use records::UserId;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use sqlx::{Postgres, postgres::PgArguments, query::Query};
 
 use super::{App, AppFields, KeptManifest, one_app};
@@ -15,6 +15,8 @@ const MOST: i64 = 50;
 pub struct NewApp {
     pub id: String,
     pub fields: AppFields,
+    /// The token for its MCP server.
+    pub mcp_token: Option<SecretString>,
     /// Its manifest, where it has one.
     pub manifest: Option<KeptManifest>,
     /// `whsec_…`: signs what is sent to it.
@@ -34,33 +36,10 @@ pub enum Stored {
     Gone,
 }
 
-/// What a save does with the token.
-#[derive(Clone, Debug, Default)]
-pub enum McpToken {
-    /// It stays as it is.
-    #[default]
-    Keep,
-    /// It is forgotten.
-    Remove,
-    Replace(SecretString),
-}
-
-impl PartialEq for McpToken {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Replace(one), Self::Replace(other)) => one.expose_secret() == other.expose_secret(),
-            (Self::Keep, Self::Keep) | (Self::Remove, Self::Remove) => true,
-            _ => false,
-        }
-    }
-}
-
-impl Eq for McpToken {}
-
 impl Store {
     pub async fn create_app(&self, owner: &UserId, new: &NewApp) -> Result<Result<App, TooManyApps>, Error> {
         let secret = self.db.secrets().seal(Context::app(owner.as_str(), &new.id), &new.secret)?;
-        let token = self.sealed_token(owner, &new.id, &new.fields.mcp_token)?;
+        let token = self.sealed_token(owner, &new.id, new.mcp_token.as_ref())?;
         let (mut transaction, now) = self.db.begin_creating(&[&new.id]).await?;
         lock_user(&mut transaction, owner).await?;
         let owned: i64 = sqlx::query_scalar(include_str!("../../sql/apps/count_own.sql"))
@@ -71,41 +50,32 @@ impl Store {
             return Ok(Err(TooManyApps));
         }
         let query = sqlx::query(include_str!("../../sql/apps/insert.sql")).bind(owner.as_str()).bind(&new.id);
-        bound(query, &new.fields, new.manifest.as_ref())
+        bound(query, &new.fields, token.as_deref(), new.manifest.as_ref())
             .bind(&secret)
             .bind(now)
-            .bind(new.fields.mcp_url.as_deref())
-            .bind(token.as_deref())
             .execute(&mut *transaction)
             .await?;
         // Read before the commit: after it, its user's deletion may have taken it away.
-        let made = one_app(&mut *transaction, owner, &new.id).await?;
+        let made = one_app(&mut *transaction, owner, &new.id).await?.ok_or(sqlx::Error::RowNotFound)?;
         transaction.commit().await?;
-        made.map(Ok).ok_or_else(|| Error::ImpossibleRow {
-            table: "apps",
-            id: new.id.clone(),
-            column: "app_id",
-        })
+        Ok(Ok(made))
     }
 
-    /// Stores an app whole, over the version that was read before its manifest was fetched.
+    /// Stores an app whole, over the version that was read before its manifest was fetched; `token` is that for its MCP server.
     pub async fn store_app(
         &self,
         owner: &UserId,
-        id: &str,
-        version: i64,
+        (id, version): (&str, i64),
         fields: &AppFields,
+        token: Option<&SecretString>,
         manifest: Option<&KeptManifest>,
     ) -> Result<Stored, Error> {
-        let token = self.sealed_token(owner, id, &fields.mcp_token)?;
+        let token = self.sealed_token(owner, id, token)?;
         let (mut transaction, now) = self.db.begin().await?;
         let query = sqlx::query(include_str!("../../sql/apps/store.sql")).bind(owner.as_str()).bind(id);
-        let stored = bound(query, fields, manifest)
+        let stored = bound(query, fields, token.as_deref(), manifest)
             .bind(now)
             .bind(version)
-            .bind(fields.mcp_url.as_deref())
-            .bind(fields.mcp_token == McpToken::Keep)
-            .bind(token.as_deref())
             .execute(&mut *transaction)
             .await?;
         transaction.commit().await?;
@@ -135,10 +105,14 @@ impl Store {
         stored.flatten().map(open).transpose()
     }
 
-    /// How the new token of an app is stored, if there is one.
-    fn sealed_token(&self, owner: &UserId, id: &str, token: &McpToken) -> Result<Option<String>, Error> {
-        let McpToken::Replace(token) = token else { return Ok(None) };
-        self.db.secrets().seal(Context::mcp_token(owner.as_str(), id), token).map(Some)
+    /// How the token of an app is stored, if there is one.
+    fn sealed_token(
+        &self,
+        owner: &UserId,
+        id: &str,
+        token: Option<&SecretString>,
+    ) -> Result<Option<String>, Error> {
+        token.map(|token| self.db.secrets().seal(Context::mcp_token(owner.as_str(), id), token)).transpose()
     }
 }
 
@@ -146,6 +120,7 @@ impl Store {
 fn bound<'q>(
     query: Query<'q, Postgres, PgArguments>,
     fields: &'q AppFields,
+    token: Option<&'q str>,
     manifest: Option<&'q KeptManifest>,
 ) -> Query<'q, Postgres, PgArguments> {
     query
@@ -163,4 +138,6 @@ fn bound<'q>(
         .bind(manifest.is_some_and(|manifest| manifest.chat_enabled))
         .bind(manifest.map_or("app", |manifest| manifest.chat_target))
         .bind(manifest.is_some_and(|manifest| manifest.chat_notify))
+        .bind(fields.mcp_url.as_deref())
+        .bind(token)
 }

@@ -55,8 +55,8 @@ impl Store {
                     Err(lost) => return Ok(Err(PhotoRefusal::Lost(lost))),
                 };
                 // Beside this one: a repeat takes no more room.
-                let (stored, bytes) = held(&mut transaction, user, conversation, Some(photo)).await?;
-                if stored >= MOST || bytes + base64.len() as i64 > MOST_BYTES {
+                let held = held(&mut transaction, user, conversation, Some(photo)).await?;
+                if held.photos >= MOST || held.bytes + base64.len() as i64 > MOST_BYTES {
                     return Ok(Err(PhotoRefusal::TooMany));
                 }
                 let inserted = sqlx::query(include_str!("../../sql/photos/insert.sql"))
@@ -96,8 +96,8 @@ impl Store {
         reserve: impl FnOnce(usize) -> Result<(), R>,
     ) -> Result<Result<Vec<Photo>, R>, Error> {
         let mut snapshot = self.db.begin_reading().await?;
-        let (_, bytes) = held(&mut snapshot, user, conversation, None).await?;
-        if let Err(refused) = reserve(usize::try_from(bytes).unwrap_or(usize::MAX)) {
+        let held = held(&mut snapshot, user, conversation, None).await?;
+        if let Err(refused) = reserve(usize::try_from(held.bytes).unwrap_or(usize::MAX)) {
             return Ok(Err(refused));
         }
         Ok(Ok(sqlx::query_as(include_str!("../../sql/photos/list.sql"))
@@ -136,13 +136,20 @@ impl Store {
     }
 }
 
+#[derive(sqlx::FromRow)]
+struct Held {
+    photos: i64,
+    /// Of their base64.
+    bytes: i64,
+}
+
 /// How many pictures a conversation has, except one, and the bytes of their base64.
 async fn held(
     connection: &mut PgConnection,
     user: &UserId,
     conversation: &ConversationId,
     except: Option<&str>,
-) -> Result<(i64, i64), Error> {
+) -> Result<Held, Error> {
     Ok(sqlx::query_as(include_str!("../../sql/photos/held.sql"))
         .bind(user.as_str())
         .bind(conversation.as_str())

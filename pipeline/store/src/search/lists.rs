@@ -3,6 +3,7 @@
 use db::Error;
 use records::{ActionItem, Timestamp, UserId};
 
+use super::{KEPT_PLANS, things::COMPARED};
 use crate::{Store, items::ItemRow};
 
 /// A conversation in a list, without what was said.
@@ -61,6 +62,7 @@ impl Store {
             },
             None => None,
         };
+        let mut transaction = self.db.begin_reading().await?;
         let rows: Vec<ItemRow> = sqlx::query_as(include_str!("../../sql/search/tasks.sql"))
             .bind(user.as_str())
             .bind(filter.completed)
@@ -71,7 +73,9 @@ impl Store {
             .bind(words.as_ref().map(|words| words.any.as_str()))
             .bind(words.as_ref().map_or("simple", |words| words.configuration))
             .bind(filter.limit)
-            .fetch_all(self.db.pool())
+            .bind(COMPARED)
+            .persistent(KEPT_PLANS)
+            .fetch_all(&mut *transaction)
             .await?;
         Ok(rows.into_iter().map(ActionItem::from).collect())
     }

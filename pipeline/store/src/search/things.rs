@@ -8,8 +8,8 @@ use sqlx::PgConnection;
 use super::{configuration_of, spelling::plain};
 use crate::Store;
 
-/// How many of each a search compares as they are (`limit 2000` in `sql/search`): their words may be forgotten without a search missing them.
-const COMPARED: i64 = 2_000;
+/// How many of each a search looks at, the newest: their words may be forgotten without a search missing them, for it computes them.
+pub(super) const COMPARED: i64 = 2_000;
 
 /// A user some of whose words have to be forgotten: those of memories and action items that come after these ids.
 #[derive(sqlx::FromRow)]
@@ -29,11 +29,10 @@ struct DueRow {
 }
 
 impl Store {
-    /// Indexes at most `limit` memories and as many action items in one transaction, and returns how many were due, at least one where
-    /// words are still to be forgotten. Cut off, it has done nothing; said twice, nothing more.
+    /// Indexes at most `limit` memories and as many action items in one transaction, and returns how many were due. Cut off, it has done
+    /// nothing; said twice, nothing more.
     pub async fn index_things(&self, limit: i64) -> Result<usize, Error> {
         let mut transaction = self.db.begin_without_clock().await?;
-        let is_forgetting = forget_more(&mut transaction, limit).await?;
         let due: Vec<DueRow> = sqlx::query_as(include_str!("../../sql/search/due_things.sql"))
             .bind(limit)
             .fetch_all(&mut *transaction)
@@ -57,7 +56,32 @@ impl Store {
                 .await?;
         }
         transaction.commit().await?;
-        Ok(all.max(usize::from(is_forgetting)))
+        Ok(all)
+    }
+
+    /// Forgets the words of the next memories and action items of a user whose language changed, at most `limit` of each, in one
+    /// transaction. Returns how many users that was: none is left with none. Cut off, it has done nothing; said twice, nothing more.
+    pub async fn forget_more(&self, limit: i64) -> Result<usize, Error> {
+        let mut transaction = self.db.begin_without_clock().await?;
+        let found: Option<ForgettingRow> = sqlx::query_as(include_str!("../../sql/search/forgetting.sql"))
+            .fetch_optional(&mut *transaction)
+            .await?;
+        let Some(ForgettingRow { user_id, memories_forgotten_to, items_forgotten_to }) = found else {
+            return Ok(0);
+        };
+        let memories = include_str!("../../sql/search/forget_next_memories.sql");
+        let items = include_str!("../../sql/search/forget_next_items.sql");
+        let memories =
+            forget_next(&mut transaction, memories, &user_id, memories_forgotten_to, limit).await?;
+        let items = forget_next(&mut transaction, items, &user_id, items_forgotten_to, limit).await?;
+        sqlx::query(include_str!("../../sql/search/forgotten_to.sql"))
+            .bind(&user_id)
+            .bind(memories)
+            .bind(items)
+            .execute(&mut *transaction)
+            .await?;
+        transaction.commit().await?;
+        Ok(1)
     }
 }
 
@@ -98,27 +122,6 @@ async fn forget_newest(
 ) -> Result<bool, Error> {
     let newest = sqlx::query(sql).bind(user.as_str()).bind(language).bind(COMPARED);
     Ok(newest.execute(connection).await?.rows_affected() >= COMPARED.unsigned_abs())
-}
-
-/// Forgets the words of the next memories and action items of a user whose language changed. `false`: there is no such user.
-async fn forget_more(connection: &mut PgConnection, limit: i64) -> Result<bool, Error> {
-    let found: Option<ForgettingRow> = sqlx::query_as(include_str!("../../sql/search/forgetting.sql"))
-        .fetch_optional(&mut *connection)
-        .await?;
-    let Some(ForgettingRow { user_id, memories_forgotten_to, items_forgotten_to }) = found else {
-        return Ok(false);
-    };
-    let memories = include_str!("../../sql/search/forget_next_memories.sql");
-    let items = include_str!("../../sql/search/forget_next_items.sql");
-    let memories = forget_next(connection, memories, &user_id, memories_forgotten_to, limit).await?;
-    let items = forget_next(connection, items, &user_id, items_forgotten_to, limit).await?;
-    sqlx::query(include_str!("../../sql/search/forgotten_to.sql"))
-        .bind(&user_id)
-        .bind(memories)
-        .bind(items)
-        .execute(connection)
-        .await?;
-    Ok(true)
 }
 
 /// Goes on `behind` a memory or an action item, and answers to which it came; `None`: to the end.

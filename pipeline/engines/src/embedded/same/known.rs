@@ -93,7 +93,7 @@ impl KnownTexts for KnownFacts {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use records::pairwise;
+    use records::SameThing;
 
     use super::*;
 
@@ -152,12 +152,12 @@ mod tests {
         #[test]
         fn an_index_finds_what_comparing_each_pair_finds(texts in texts()) {
             let same_task = |one: &str, other: &str| Task::read(one).is_same(&Task::read(other));
-            prop_assert_eq!(found(Box::<KnownTasks>::default(), &texts), found(pairwise(same_task), &texts));
+            prop_assert_eq!(found(Box::<KnownTasks>::default(), &texts), found(same_task.tasks(), &texts));
             let same_fact = |one: &str, other: &str| {
                 let (one, other) = (Fact::read(one), Fact::read(other));
                 one.is_same_sharing(&other, one.stems.intersection(&other.stems).count())
             };
-            prop_assert_eq!(found(Box::<KnownFacts>::default(), &texts), found(pairwise(same_fact), &texts));
+            prop_assert_eq!(found(Box::<KnownFacts>::default(), &texts), found(same_fact.facts(), &texts));
         }
     }
 }

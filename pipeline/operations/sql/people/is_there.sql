@@ -1,2 +1,0 @@
--- Whether there is such a user.
-select exists (select from users where user_id = $1)
