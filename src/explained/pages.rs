@@ -25,7 +25,7 @@ pub(super) const FAILURES: [(&str, &str); 17] = [
 ];
 
 /// A page per alert.
-pub(super) const RUNBOOKS: [(&str, &str); 22] = [
+pub(super) const RUNBOOKS: [(&str, &str); 23] = [
     ("ListenAudioWebhookMemory", include_str!("../../docs/runbooks/ListenAudioWebhookMemory.md")),
     ("ListenCollectorDown", include_str!("../../docs/runbooks/ListenCollectorDown.md")),
     ("ListenConversationsSwept", include_str!("../../docs/runbooks/ListenConversationsSwept.md")),

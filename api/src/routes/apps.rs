@@ -246,6 +246,10 @@ async fn enable(
         return Err(Error::AppsNotAllowed(OFF));
     }
     let app = state.ledger.store().app(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
+    // Offered while that was allowed. Who has it installed keeps it.
+    if state.settings.apps == AppsMode::Private && app.owner != caller.user && !app.installed {
+        return Err(Error::AppsNotAllowed(NOT_PUBLIC));
+    }
     if let Some(url) = &app.fields.setup_completed_url
         && !state.settings.app_servers.is_set_up(&caller.user, url).await
     {

@@ -313,6 +313,20 @@ async fn operator_can_forbid_apps_or_public_apps() {
     }
 }
 
+/// An operator who allows public apps no more: those that were offered before could still be installed.
+#[tokio::test]
+async fn public_app_is_installed_by_nobody_else_once_public_apps_are_forbidden() {
+    let mut bench = Bench::with(settings(&Servers::new())).await;
+    let app = bench.post("/v1/apps", json!({ "name": "Tasks", "visibility": "public" })).await;
+    let path = format!("/v1/apps/enable?app_id={}", app.body["id"].as_str().unwrap());
+    let (bob, cid) = (bench.person("bob", Scope::ALL).await, bench.person("cid", Scope::ALL).await);
+    assert_eq!(bench.bare_post(&bob, &path).await.status, 200);
+    bench.start_again(Settings { apps: AppsMode::Private, ..settings(&Servers::new()) });
+    for (who, status) in [(&bob, 200), (&cid, 403), (&bench.key, 200)] {
+        assert_eq!(bench.bare_post(who, &path).await.status, status);
+    }
+}
+
 #[tokio::test]
 async fn app_limit_of_fifty_is_409_and_pages_are_linked() {
     let bench = Bench::with(settings(&Servers::new())).await;
