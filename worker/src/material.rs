@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use ledger::{Content, NewItem, NewMemory, Results, RunInput};
 use records::{Event, Line, Segment, Structured, Talk};
 use stages::{Context, Engines, Finalized, Kept, Material, Photo, PromptApp, RecentItem, plan_fan_out};
+use store::ITEMS_NOT_READ;
 
 pub(crate) fn material(input: RunInput, photos: Vec<Photo>) -> Material {
     let user_name = input.user_name.as_deref();
@@ -105,7 +106,7 @@ fn kept_results(kept: Kept, engines: &Engines) -> Results {
 /// The engine as it is stored with the result, with what it did not do: an empty list of items must not pass
 /// for an answer.
 fn who_understood(engine: &str, items_unread: bool) -> String {
-    if items_unread { format!("{engine}, items not read") } else { engine.to_owned() }
+    if items_unread { format!("{engine}{ITEMS_NOT_READ}") } else { engine.to_owned() }
 }
 
 #[cfg(test)]

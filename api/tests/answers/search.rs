@@ -395,3 +395,18 @@ async fn search_finds_words_of_any_script_and_spelling() {
     }
     assert_eq!(ids(&bench, "q=%E9%A2%84%E7%AE%97%20-%E8%AE%A8%E8%AE%BA").await.len(), 0, "excluded");
 }
+
+#[tokio::test]
+async fn search_leaves_out_the_paragraph_that_says_that_items_were_not_looked_for() {
+    let bench = Bench::new().await;
+    let id = conversation(&bench, &["Something was said here."]).await;
+    bench
+        .run(
+            "update conversations set overview = E'Es regnet im Norden.\n\nTermine wurden nicht gesucht.', \
+             engine = 'embedded/22, items not read'",
+        )
+        .await;
+    bench.ledger.store().index_conversations(10, 0).await.unwrap();
+    assert_eq!(ids(&bench, "q=Norden").await, [id]);
+    assert_eq!(ids(&bench, "q=Termine").await.len(), 0);
+}

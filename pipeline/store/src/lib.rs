@@ -47,7 +47,7 @@ pub use live::{
 pub use memories::MemoryFilter;
 pub use messages::{BegunTurn, ChatMessage, FinishedTurn, NewTurn};
 pub use paging::DatePage;
-pub use search::{ConversationLine, Found, FoundKind, SearchQuery, TaskFilter};
+pub use search::{ConversationLine, Found, FoundKind, ITEMS_NOT_READ, SearchQuery, TaskFilter};
 pub use segments::AppendRefusal;
 pub use users::{User, UserChange};
 

@@ -10,6 +10,7 @@ use db::Error;
 use futures::future::try_join_all;
 use records::{Timestamp, UserId};
 
+pub use self::index::ITEMS_NOT_READ;
 pub use self::lists::{ConversationLine, TaskFilter};
 use self::things::COMPARED;
 pub(crate) use self::things::forget_words;

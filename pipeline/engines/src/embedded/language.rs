@@ -164,6 +164,7 @@ impl Language {
             Self::Unspaced if has('\u{4e00}'..='\u{9fff}') => "zh".to_owned(),
             Self::Unspaced if has('\u{e01}'..='\u{e5b}') => "th".to_owned(),
             Self::Unknown if has('\u{ac00}'..='\u{d7a3}') => "ko".to_owned(),
+            Self::Unknown if has('\u{5d0}'..='\u{5ea}') => "he".to_owned(),
             _ => code(talk),
         }
     }

@@ -310,3 +310,18 @@ async fn a_message_that_leans_on_the_one_before_writes_nothing_and_asks_no_app()
     let changed: Vec<&Value> = made.iter().filter(|made| made.writes).map(|made| &made.arguments).collect();
     assert_eq!(changed, [&json!({ "id": "a-email", "completed": true })], "{}", reply.text);
 }
+
+#[tokio::test]
+async fn what_is_asked_in_a_script_without_spaces_is_searched_for() {
+    for (question, query) in [
+        ("预算", "预算"),
+        ("关于预算我们说了什么？", "关于预算我们说了什么"),
+        ("What did we say about 预算?", "预算"),
+        ("打ち合わせはいつですか", "打ち合わせはいつですか"),
+    ] {
+        let (reply, made) = ask(question).await;
+        let searched: Vec<&Value> =
+            made.iter().filter(|made| made.name == "search").map(|made| &made.arguments["query"]).collect();
+        assert_eq!(searched, [query], "{}", reply.text);
+    }
+}

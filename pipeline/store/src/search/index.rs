@@ -12,6 +12,9 @@ use crate::Store;
 /// Words that are held at once while a batch is read: a conversation that alone has more is a batch of its own.
 const MOST_BYTES: usize = 512 * 1024;
 
+/// What stands behind an engine's id where it read no items: the last paragraph of the overview says so.
+pub const ITEMS_NOT_READ: &str = ", items not read";
+
 /// Passages of one statement: each has its own time limit.
 const PASSAGES: usize = 500;
 
@@ -24,6 +27,7 @@ struct DueRow {
     language: String,
     title: String,
     overview: String,
+    engine: Option<String>,
     private_text: Option<String>,
     discarded: bool,
     user_name: Option<String>,
@@ -36,6 +40,15 @@ struct SegmentRow {
     content: String,
     is_user: bool,
     person: Option<String>,
+}
+
+impl DueRow {
+    /// The overview without the paragraph that says that items were not looked for: a search for "appointments" would find all of those.
+    fn of_the_talk(&self) -> &str {
+        let unread = self.engine.as_ref().is_some_and(|engine| engine.ends_with(ITEMS_NOT_READ));
+        let cut = self.overview.rsplit_once("\n\n").filter(|_| unread);
+        cut.map_or(self.overview.as_str(), |(overview, _)| overview)
+    }
 }
 
 impl Store {
@@ -110,7 +123,7 @@ async fn insert(connection: &mut PgConnection, due: &[DueRow], lines: &[Vec<Stri
     let mut rows: Vec<(&DueRow, i32, String)> = Vec::new();
     // What is discarded has no passages: searches take the newest matches, and would find these only.
     for (row, lines) in due.iter().zip(lines).filter(|(row, _)| !row.discarded) {
-        let head = format!("{}\n{}", row.title, row.overview);
+        let head = format!("{}\n{}", row.title, row.of_the_talk());
         let said = match &row.private_text {
             Some(text) => passages(text.lines()),
             None => passages(lines.iter().map(String::as_str)),
