@@ -24,7 +24,7 @@ static JOINT: LazyLock<Pattern> = LazyLock::new(|| {
     let object = r"the|an?|my|your|our|his|her|their|this|that|these|those|some|all|if|whether|him|them|me|us|you|it|up|out|down|off|back|away|round|along|for|with|about|to|in|each|every|more|enough|another|both|any|two|three|four|five|six|seven|eight|nine|ten|\d+";
     pattern(&format!(
         r"(?x)
-        (?P<joint> [,;:]\s+(?i:(?:and|but|so|then|plus|also|or|because|otherwise|now|just|kindly|simply)\s+){{0,2}}
+        (?P<joint> [,;:]\s+(?i:(?:and|but|so|then|plus|also|or\s+else|or|because|otherwise|now|just|kindly|simply)\s+){{0,2}}
                  | \s[-–—]+\s
                  | \s(?i:and|but|so|then|because)\s+(?i:(?:then|also|so|that|maybe|uh|um|just)\s+)? )
         (?P<open> (?i:i|we|you|he|she|they|it|somebody|someone|everybody|everyone|please|don't|make\ sure|remember|be\ sure|can|could|would|will|let's|let\ me|if|when|unless)\b

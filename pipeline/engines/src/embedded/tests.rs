@@ -237,13 +237,30 @@ fn where_nothing_was_said_a_talk_is_about_what_its_pictures_show_and_holds_no_ta
         ],
         "en",
     );
-    assert_eq!(garden.title, "Garden, whiteboard and wooden fence");
+    assert_eq!(garden.title, "Whiteboard, garden and wooden fence");
     assert!(garden.overview.starts_with("Pictures show: ") && garden.overview.contains("whiteboard"));
     assert!(garden.events.is_empty() && !garden.overview.contains("Next:"), "{garden:?}");
     let cat = pictures(&["A cat."], "en");
     assert_eq!((cat.title.as_str(), cat.overview.as_str()), ("Cat", "Pictures show: A cat."));
     let train = pictures(&["Ein Zug am Bahnhof von Lissabon, auf Gleis 4."], "de");
     assert!(train.title.contains("Zug") && train.overview.contains("Bahnhof"), "{train:?}");
+}
+
+#[test]
+fn a_task_names_what_it_is_done_to_and_is_listed_once() {
+    for (said, tasks) in [
+        (
+            "SPEAKER_00: Hatty, how are the wigs?\nSPEAKER_01: Two are back, two are still at the cleaner's.\n\
+             SPEAKER_00: Would you fetch them?",
+            &["Fetch the wigs"][..],
+        ),
+        ("SPEAKER_00: I need ten examples, could you collect some?", &["Collect ten examples"]),
+        ("SPEAKER_00: Can I have your customer number?\nSPEAKER_01: It's 4471.", &[]),
+        ("Do you want me to ring the plumber?\nYes, please.", &["Ring the plumber"]),
+    ] {
+        let found: Vec<String> = items_of(&talk(said)).into_iter().map(|item| item.description).collect();
+        assert_eq!(found, tasks, "{said}");
+    }
 }
 
 #[test]

@@ -76,6 +76,11 @@ pub(super) struct Found {
 const END_OF_DAY: (u32, u32) = (23, 59);
 
 /// Only at the end: "in the morning and in the evening" says how often.
+/// Whether what begins at `start` is what something is about.
+fn is_topic(text: &str, start: usize) -> bool {
+    text.get(..start).is_some_and(|before| before.trim_end().ends_with(" about"))
+}
+
 static MORNING: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\bin\s+the\s+morning\W*$"));
 
 /// A time belongs to a day that stands at most this many bytes away.
@@ -147,6 +152,10 @@ impl Reference {
     /// The date that a task in `text` is due at: one introduced as a deadline, else the first.
     pub(super) fn due(&self, text: &str) -> Option<(Found, Timestamp)> {
         let mut dates = self.find(text);
+        // "Ring the school about Tuesday" is for today.
+        dates.retain(|date| {
+            date.time.is_some() || !date.spans.first().is_some_and(|span| is_topic(text, span.start))
+        });
         if dates.is_empty() {
             dates.extend(self.next_morning(text));
         }

@@ -15,7 +15,7 @@ pub(super) static CONTACT: LazyLock<Pattern> = LazyLock::new(|| {
 /// "I'll drive you", "let him in", "read with her": what is done for a person.
 pub(super) static HELPS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:(?:drive|fetch|introduce)\s+(?:you|him|her|them|us)\b|pick\s+(?:you|him|her|them|us)\s+up\b|let\s+(?:him|her|them|us)\s+in\b|cover\s+for\s+(?:me|us|you|him|her|them)\b|(?:read|practise|practice|play|work|sit)\s+with\s+(?:him|her|them)\b)",
+        r"(?i)^(?:(?:drive|fetch|introduce)\s+(?:you|him|her|them|us)\b|pick\s+(?:you|him|her|them|us)\s+up\b|let\s+(?:him|her|them|us)\s+in\b|get\s+back\s+to\s+(?:me|us|you|him|her|them)\s+(?:on|about|with|regarding)\b|cover\s+for\s+(?:me|us|you|him|her|them|(?-i:\p{Lu})\p{L}+)\b|(?:read|practise|practice|play|work|sit)\s+with\s+(?:him|her|them)\b)",
     )
 });
 
@@ -36,7 +36,7 @@ pub(super) static ALONE: LazyLock<Pattern> = LazyLock::new(|| {
 /// "I'll cook", "you need to sign": what is done without a thing, whatever the day.
 pub(super) static INTRANSITIVE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:cook|bake|hoover|vacuum|sign|register|practise|practice|rehearse|apply|vote|reply|babysit|tidy\s+up|clean\s+up|wash\s+up|lock\s+up|set\s+up|check\s+in|sign\s+up|sign\s+in|log\s+in)(?:\s+(?:for|with|there|here|at|before|after|every|on|by|then|too|as\s+well|again|online|again)\b.*|\W*)$",
+        r"(?i)^(?:cook|bake|hoover|vacuum|sign|register|practise|practice|rehearse|apply|vote|reply|babysit|tidy\s+up|clean\s+up|wash\s+up|lock\s+up|set\s+up|check\s+in|sign\s+up|sign\s+in|log\s+in|take\s+(?:the\s+|a\s+|that\s+)?(?:day|morning|afternoon|week|(?:mon|tues|wednes|thurs|fri)day)\s+off)(?:\s+(?:for|with|there|here|at|before|after|every|on|by|then|too|as\s+well|again|online|again)\b.*|\W*)$",
     )
 });
 
@@ -50,7 +50,7 @@ pub(super) static TO_PERSON: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Text you when it's done", "ring me if it gets worse": what one is to hear of need not be named before.
 pub(super) static REPORTS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:(?:call|phone|ring|text|email|message|ping|notify|warn)\s+(?:me|us|you|him|her|them|\p{L}+)(?:\s+back)?|let\s+(?:(?:the|my|our|your)\s+)?\p{L}+\s+know|(?:find|figure|work)\s+out|check|look|confirm|see|ask(?:\s+(?:(?:the|my|our|your)\s+)?\p{L}+)?|tell\s+(?:him|her|them|mum|mom|dad|(?:the|my|our|your)\s+\p{L}+|(?-i:\p{Lu})\p{L}+)|(?:come|get)\s+back(?:\s+to\s+\p{L}+)?)\s+(?:if|when|before|after|as\s+soon\s+as|once|whether|what|how|which|where|who)\b",
+        r"(?i)^(?:(?:call|phone|ring|text|email|message|ping|notify|warn)\s+(?:me|us|you|him|her|them|\p{L}+)(?:\s+back)?|let\s+(?:(?:the|my|our|your)\s+)?\p{L}+\s+know|(?:find|figure|work)\s+out|check|look|confirm|see|ask(?:\s+(?:(?:the|my|our|your)\s+)?\p{L}+)?|write\s+down|tell\s+(?:him|her|them|mum|mom|dad|(?:the|my|our|your)\s+\p{L}+|(?-i:\p{Lu})\p{L}+)|(?:come|get)\s+back(?:\s+to\s+\p{L}+)?)\s+(?:if|when|before|after|as\s+soon\s+as|once|whether|what|how|which|where|who)\b",
     )
 });
 pub(super) static COURTESY: LazyLock<Pattern> = LazyLock::new(|| {

@@ -151,6 +151,11 @@ const HANDED_IN: &[&str] = &[
     "claim",
 ];
 
+static SERVICE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:an?|another)\s+(?:[\p{L}-]+\s+){0,2}(?:change|service|repair|check|check-up|inspection|replacement|clean|wash|haircut|battery|part|coat)\b",
+    )
+});
 /// "The client wants the proposal by Friday": deliver the proposal to the client.
 pub(super) fn wanted(clause: &str) -> Option<Claim> {
     let found = WANTED.captures(clause)?;
@@ -161,12 +166,15 @@ pub(super) fn wanted(clause: &str) -> Option<Claim> {
     {
         return None;
     }
+    let what = found["what"].trim_end_matches(['.', '!', ' ']);
+    let who = if claims::is_article(who) { decapitalised(who) } else { who.to_owned() };
     Some(Claim {
-        task: format!(
-            "deliver {} to {}",
-            found["what"].trim_end_matches(['.', '!', ' ']),
-            if claims::is_article(who) { decapitalised(who) } else { who.to_owned() }
-        ),
+        // "The car needs an oil change."
+        task: if SERVICE.is_match(what) {
+            format!("get {what} for {who}")
+        } else {
+            format!("deliver {what} to {who}")
+        },
         owner: None,
         force: Force::Demand,
     })

@@ -19,6 +19,16 @@ pub(super) struct Kept {
     tasks: Vec<Arc<Task>>,
     /// The sentence and the speaker of each.
     said: Vec<(usize, Option<String>)>,
+    /// The sentence of what may be taken on offers it.
+    offered: bool,
+    offers: bool,
+    /// The line of what may be taken on, and the present one.
+    line: usize,
+    present: usize,
+    /// Whether each is a sentence as it was said.
+    as_said: Vec<bool>,
+    /// Whether the present one is.
+    is_said: bool,
     /// How many sentences were heard.
     sentences: usize,
     /// The latest item or proposal that nobody has taken on, who said it, and how many sentences ago.
@@ -57,7 +67,7 @@ const REPEATED: usize = 6;
 /// "Will do", "on it", "leave it with me": the speaker takes on what was asked.
 static TAKES_ON: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^\W*(?:(?:ok|okay|oh|yes|yeah|yep|yup|sure|fine|right|alright|great|absolutely|certainly|aye|no|nope|not yet|of course|no problem|no worries|no bother|nae bother|nae problem|sure thing|go on|me|that's me)\W+)*(?:will do|on it|i'm on it|leave (?:it|that) (?:with|to) me|consider it done|i(?:'ll| will| can)(?: (?:do|handle|manage|sort|take|see to|take care of|get) (?:it|that|this|them|care of it)(?: (?:out|then|now|right away|straight away|if you like))?)?|happy to|count on me|me|i am|that's me|that's mine|mine|that'd be me|that one's mine|i'll look into (?:it|that)|i don't mind|my job|my turn|i've got (?:it|that)|i'd be glad to)(?:\W+(?:by|on|before|tomorrow|today|tonight|next|this|at|in|over|after|first\s+thing|later)\b(?:\W*[\p{L}\d:'-]+){0,4})?\W*$",
+        r"(?i)^\W*(?:(?:ok|okay|oh|yes|yeah|yep|yup|sure|fine|right|alright|great|absolutely|certainly|aye|no|nope|not yet|of course|no problem|no worries|no bother|nae bother|nae problem|sure thing|go on|me|that's me)\W+)*(?:will do|on it|i'm on it|deal|it's a deal|you're on|leave (?:it|that) (?:with|to) me|consider it done|i(?:'ll| will| can| could)(?: (?:do|handle|manage|sort|take|see to|take care of|get) (?:it|that|this|them|care of it)(?: (?:out|then|now|right away|straight away|if you like))?)?|happy to|count on me|me|i am|that's me|that's mine|mine|that'd be me|that one's mine|i'll look into (?:it|that)|i don't mind|my job|my turn|i've got (?:it|that)|i'd be glad to)(?:\W+(?:by|on|before|tomorrow|today|tonight|next|this|at|in|over|after|first\s+thing|later)\b(?:\W*[\p{L}\d:'-]+){0,4})?\W*$",
     )
 });
 
@@ -78,7 +88,7 @@ static DATE_ALONE: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Please do", "that would be great": an offer is accepted.
 static ACCEPTS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^\W*(?:(?:ok|okay|oh|yes|yeah|yep|sure)\W+)*(?:please|great|perfect|lovely|brilliant|wonderful|excellent|fantastic|thanks|thank you|cheers|go ahead|sounds good|good idea|deal|do it|do that|by all means|why not|definitely|(?:that|it)(?:'d| would) (?:be|help)|(?:i'd|i would) (?:appreciate|love) (?:it|that)|would you|could you|if you (?:could|would|don't mind|like)|oh would you|that's (?:very |so |really )?(?:kind|nice|sweet|lovely)|you're (?:a star|an angel|a lifesaver|the best|a legend))\b|^\W*(?:yes|yeah|yep|yup|sure|ok|okay)\W*$",
+        r"(?i)^\W*(?:(?:ok|okay|oh|yes|yeah|yep|sure)\W+)*(?:let's\s+do\s+(?:it|that)|please|great|perfect|lovely|brilliant|wonderful|excellent|fantastic|thanks|thank you|cheers|go ahead|sounds good|good idea|deal|do it|do that|by all means|why not|definitely|(?:that|it)(?:'d| would) (?:be|help)|(?:i'd|i would) (?:appreciate|love) (?:it|that)|would you|could you|if you (?:could|would|don't mind|like)|oh would you|that's (?:very |so |really )?(?:kind|nice|sweet|lovely)|you're (?:a star|an angel|a lifesaver|the best|a legend))\b|^\W*(?:yes|yeah|yep|yup|sure|ok|okay)\W*$",
     )
 });
 
@@ -109,6 +119,10 @@ static REFUSES: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^\W*(?:(?:oh|um|well|sorry|ah|actually|no|nope|nah|thanks|thank\s+you|i'm\s+sorry|i'm\s+afraid)\W+)*(?:no\s+need\b|not\s+necessary|i\s+(?:can't|cannot|won't|couldn't)\b|(?:i(?:'ve|\s+have)?|we(?:'ve|\s+have)?|it's|that's)\s+already\b|already\s+(?:done|did|have)\b|don't\s+bother|no\W+(?:thanks|thank\s+you|it's\s+(?:fine|ok|okay|all\s+right)|don't\s+worry|leave\s+it|you\s+don't\s+have\s+to)\b|(?:it|that)(?:'s|\s+has)\s+been\s+\p{L}+)",
     )
 });
+/// "Shall I", "do you want me to".
+static OFFERS_IT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)\b(?:(?:shall|should)\s+i|i\s+(?:can|could)|me\s+to|do\s+i\s+(?:have|need)\s+to)\b")
+});
 /// "I could book the room if you like."
 static OFFERS: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)\bif\s+you(?:'d)?\s+(?:like|want|wish|prefer)\b|\bif\s+that\s+helps\b"));
@@ -117,15 +131,24 @@ static LATER: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)\b(?:but|i'll|i\s+will|until|till|before|after|only)\b"));
 
 impl Kept {
+    /// Whether another says `sentence` than `speaker`: where nobody is named, a new line may be another's.
+    fn is_other(&self, sentence: &Sentence<'_>, speaker: Option<&str>) -> bool {
+        match sentence.speaker {
+            None => speaker.is_none() && self.line != sentence.line,
+            one => one != speaker,
+        }
+    }
+
     /// Takes back what the last sentence asked for, where another refuses it.
     fn take_back(&mut self, sentence: &Sentence<'_>) {
         let Some((at, asker)) = self.asked.take() else { return };
-        let another = sentence.speaker.is_some() && sentence.speaker != asker.as_deref();
+        let another = self.is_other(sentence, asker.as_deref());
         let refused = REFUSES.is_match(&sentence.text) && !LATER.is_match(&sentence.text);
         if another && refused && at + 1 == self.all.len() {
             self.all.pop();
             self.tasks.pop();
             self.said.pop();
+            self.as_said.pop();
             (self.open, self.latest) = (None, None);
         }
     }
@@ -134,6 +157,8 @@ impl Kept {
     pub(super) fn heard(&mut self, sentence: &Sentence<'_>, reference: &Reference) {
         self.sentences += 1;
         self.take_back(sentence);
+        self.present = sentence.line;
+        self.offers = sentence.speaker.is_none() && OFFERS_IT.is_match(&sentence.text);
         self.asks = sentence.text.ends_with('?') || OFFERS.is_match(&sentence.text);
         if let Some((at, ago)) = self.latest.take() {
             let due = || reference.due(&sentence.text).map(|(_, moment)| moment);
@@ -150,7 +175,8 @@ impl Kept {
         let answers = std::mem::replace(&mut self.needed, needs);
         self.answers_need = answers.is_some_and(|speaker| speaker.as_deref() != sentence.speaker);
         let Some((open, said_by, ago)) = self.open.take() else { return };
-        let another = sentence.speaker.is_some() && sentence.speaker != said_by.as_deref();
+        self.is_said = false;
+        let another = self.is_other(sentence, said_by.as_deref());
         let taken = another && TAKES_ON.is_match(&sentence.text);
         let owner = sentence.speaker.map(str::to_owned);
         let dates_it = !sentence.text.ends_with('?') && DATE_ALONE.is_match(&sentence.text);
@@ -171,7 +197,11 @@ impl Kept {
                 let due_at = reference.due(&sentence.text).map(|(_, moment)| moment);
                 self.insert(ItemDraft { due_at, ..item }, said_by.as_deref());
             }
-            Open::Proposed(item) if item.owner.is_some() && another && ACCEPTS.is_match(&sentence.text) => {
+            Open::Proposed(item)
+                if (item.owner.is_some() || sentence.speaker.is_none() && self.offered)
+                    && another
+                    && ACCEPTS.is_match(&sentence.text) =>
+            {
                 self.insert(item, said_by.as_deref());
             }
             // "Let's get a second quote. - Good idea."
@@ -183,6 +213,11 @@ impl Kept {
             Open::Proposed(item) if another && item.owner.is_none() && NOT_YET.is_match(&sentence.text) => {
                 self.insert(item, said_by.as_deref());
             }
+            // "Did you ring your sister? - Tomorrow, first thing."
+            Open::Proposed(item) if dates_it && another && item.owner.is_none() => {
+                let due_at = reference.due(&sentence.text).map(|(_, moment)| moment).or(item.due_at);
+                self.insert(ItemDraft { owner, due_at, ..item }, sentence.speaker);
+            }
             Open::Proposed(item) if taken && item.owner.is_none() => {
                 let due_at = item.due_at.or(dated.map(|(_, moment)| moment));
                 self.insert(ItemDraft { owner, due_at, ..item }, sentence.speaker);
@@ -192,13 +227,20 @@ impl Kept {
     }
 
     /// Adds what `speaker` said.
-    pub(super) fn add(&mut self, Found { item, refers, proposed, joint, .. }: Found, speaker: Option<&str>) {
+    pub(super) fn add(
+        &mut self,
+        Found { item, refers, proposed, joint, as_said, .. }: Found,
+        speaker: Option<&str>,
+    ) {
+        self.is_said = as_said;
         let Some(verb) = refers else {
             // "We need volunteers. - I can bake two cakes."
             let offered = self.answers_need && item.owner.is_some() && item.owner.as_deref() == speaker;
             if proposed && !offered {
                 let open = if joint { Open::Joint(item) } else { Open::Proposed(item) };
                 self.open = Some((open, speaker.map(str::to_owned), 0));
+                self.line = self.present;
+                self.offered = self.offers;
             } else {
                 self.insert(item, speaker);
             }
@@ -218,7 +260,11 @@ impl Kept {
         } else if let Some(known) = self.meant_by(&verb) {
             known.due_at = known.due_at.or(item.due_at);
             known.owner = known.owner.take().or(item.owner);
-        } else if verb != "do" && !proposed {
+        } else if verb != "do" && proposed {
+            let open = if joint { Open::Joint(item) } else { Open::Proposed(item) };
+            self.open = Some((open, speaker.map(str::to_owned), 0));
+            (self.line, self.offered) = (self.present, self.offers);
+        } else if verb != "do" {
             self.insert(item, speaker);
         }
     }
@@ -255,6 +301,33 @@ impl Kept {
             *read = Task::of(&known.description);
             return;
         }
+        if let Some(at) = self.hinted(&item)
+            && let (Some(known), Some(read)) = (self.all.get_mut(at), self.tasks.get_mut(at))
+        {
+            let due_at = item.due_at.or(known.due_at);
+            (*known, *read) = (ItemDraft { due_at, ..item }, task);
+            self.latest = Some((at, 0));
+            if let Some(as_said) = self.as_said.get_mut(at) {
+                *as_said = false;
+            }
+            return;
+        }
+        if let Some(at) = self.restated(&task, speaker)
+            && let (Some(known), Some(read)) = (self.all.get_mut(at), self.tasks.get_mut(at))
+        {
+            let object = known.description.split_once(' ').map_or("", |(_, object)| object);
+            let whole = format!("{} {object}", first_word(&item));
+            if item.description.split(' ').count() > whole.split(' ').count() {
+                (known.description, *read) = (item.description, task);
+            } else {
+                *read = Task::of(&whole);
+                known.description = whole;
+            }
+            known.owner = item.owner;
+            known.due_at = item.due_at.or(known.due_at);
+            self.latest = Some((at, 0));
+            return;
+        }
         if let Some(at) = self.answered(&item, &task, speaker)
             && let (Some(known), Some(read)) = (self.all.get_mut(at), self.tasks.get_mut(at))
         {
@@ -271,10 +344,40 @@ impl Kept {
             (asked, speaker.map(str::to_owned), 0)
         });
         self.latest = Some((self.all.len(), 0));
+        self.line = self.present;
         self.asked = self.asks.then(|| (self.all.len(), speaker.map(str::to_owned)));
         self.all.push(item);
         self.tasks.push(task);
         self.said.push((self.sentences, speaker.map(str::to_owned)));
+        self.as_said.push(self.is_said);
+    }
+
+    /// The item that was only said, without a verb, and that `item` says in other words: "the invite bug is still there".
+    fn hinted(&self, item: &ItemDraft) -> Option<usize> {
+        let (_, object) = item.description.split_once(' ').unwrap_or_default();
+        let about = content_stems(object);
+        let from = self.all.len().saturating_sub(REPEATED);
+        (from..self.all.len()).rev().filter(|_| !self.is_said).find(|at| {
+            let (Some(known), Some((said, _)), Some(true)) =
+                (self.all.get(*at), self.said.get(*at), self.as_said.get(*at))
+            else {
+                return false;
+            };
+            let ago = self.sentences - said;
+            let known = content_stems(&known.description);
+            let shared = about.iter().filter(|stem| known.contains(stem)).count();
+            let alike = shared == about.len() || 2 * shared >= about.len() && (shared > 1 || ago <= 2);
+            ago <= ANSWERED && shared > 0 && alike
+        })
+    }
+
+    /// What the same speaker has just asked for: "I need ten examples, could you collect some?"
+    fn restated(&self, task: &Task, speaker: Option<&str>) -> Option<usize> {
+        let at = self.all.len().checked_sub(1)?;
+        let (said, asker) = self.said.get(at)?;
+        let read = self.tasks.get(at)?;
+        let same = asker.as_deref() == speaker && self.sentences - said <= 1;
+        (same && read.leaves_open() && !task.leaves_open() && read.is_taken_on_by(task)).then_some(at)
     }
 
     /// The item that another asked for in the last sentences, which `item` takes on in other words.

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use stages::ItemDraft;
 
 use super::listener::only_begins;
+use super::orders::AWAITS;
 use super::things::Things;
 use super::{Found, REFERRING, wording};
 use crate::embedded::dates::Reference;
@@ -22,7 +23,14 @@ const CLEAR: f32 = 1.5;
 /// Hypotheses ("I would call him if I had his number"), decisions, preferences, and what something shows or costs are no tasks.
 static UNREAL: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:would|'d)\b.*\bif\s+\p{L}+\s+(?:had|were|was|could)\b|\bwish\b|\bnobody\b|\b(?:is|are|looks?)\s+(?:always\s+|usually\s+)?best\s+(?:in|at|when|with)\b|\bif\s+only\b|\bdecided\b|\bprefer\b|\b(?:shows?|says?|means?|proves?)\s+that\b|\bcosts?\b.*\bto\s+\p{L}|\b(?:it|that)\s+(?:takes?|took)\b.*\bto\s+\p{L}|\b(?:would|could|should|might)(?:'ve|\s+have)\b",
+        r"(?i)\b(?:would|'d)\b.*\bif\s+\p{L}+\s+(?:had|were|was|could)\b|\bwish\b|\bnobody\b|\b(?:is|are|looks?)\s+(?:always\s+|usually\s+)?best\s+(?:in|at|when|with)\b|\bif\s+only\b|\bdecided\b|\bprefer\b|\b(?:shows?|says?|means?|proves?)\s+that\b|\bcosts?\b.*\bto\s+\p{L}|\b(?:it|that)\s+(?:takes?|took)\b.*\bto\s+\p{L}|\b(?:would|could|should|might)(?:'ve|\s+have)\b|\bneed\s+(?:the|your)\s+(?:\p{L}+\s+){0,2}number\b|\bkeep\s+(?:it|this)\s+(?:short|brief)\b",
+    )
+});
+
+/// "And don't take out anything on credit".
+static FORBIDS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:and|but|so|oh|well|please|just|yes|no|ok|okay)\W+)*(?:don't|do\s+not|never)\s+(?P<verb>\p{L}+)",
     )
 });
 
@@ -33,7 +41,9 @@ pub(super) fn task(
     objects: &Things,
     reference: &Reference,
 ) -> Option<Found> {
-    if UNREAL.is_match(&sentence.text) || only_begins(&sentence.text) {
+    let forbids =
+        FORBIDS.captures(&sentence.text).is_some_and(|found| !found["verb"].eq_ignore_ascii_case("forget"));
+    if UNREAL.is_match(&sentence.text) || only_begins(&sentence.text) || forbids {
         return None;
     }
     let said = without_opening(&sentence.text);
@@ -44,6 +54,7 @@ pub(super) fn task(
         }
         None => action,
     };
+    let action = |said: &str| action(said).filter(|action| !AWAITS.is_match(action));
     let done = action(&said).and_then(|action| wording::description(&whole(action), false, reference));
     // "I'll send someone round to look at it": what "it" is, the people know.
     let promised = PROMISE.is_match(&said);
@@ -52,16 +63,21 @@ pub(super) fn task(
         if THERE_IS.is_match(&said) {
             return action(&said).and_then(|action| wording::description(&action, true, reference));
         }
+        if TELLS.is_match(&said) || YOU_GET.is_match(&said) {
+            return None;
+        }
         let said = PROMISE.replace(&said, "");
         // "I'll need pictures."
         let needed = said.strip_prefix("need ").map(|what| format!("provide {what}"));
         let said = needed.as_deref().unwrap_or(&said);
         wording::description(said, promised, reference).filter(|_| odds > CLEAR)
     };
-    let description = done.or_else(as_said)?;
+    let said_so = done.is_none();
+    let mut description = done.or_else(as_said)?;
+    objects.explain(&mut description, "");
     let due_at = reference.due(&sentence.text).map(|(_, moment)| moment);
     let item = ItemDraft { description, owner, due_at, evidence: None };
-    Some(Found { item, refers: None, proposed: false, joint: false, asked: false })
+    Some(Found { item, refers: None, proposed: false, joint: false, asked: false, as_said: said_so })
 }
 
 static THERE_IS: LazyLock<Pattern> =
@@ -70,10 +86,22 @@ static THERE_IS: LazyLock<Pattern> =
 static PROMISE: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)^(?:i'll|i\s+will|i'm\s+going\s+to|we'll|we\s+will|let\s+me)\s+"));
 
+/// "You'll get an email with a link".
+static YOU_GET: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)^you(?:'ll|\s+will|\s+should)\s+(?:\p{L}+\s+)?(?:get|receive|hear|see|notice|find|feel)\b")
+});
+
+/// "We've got one daughter", "they're putting in a new one": what is told.
+static TELLS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:i'm|i\s+(?:am|was|wanted|went|had|got|think|thought|know)|we've\s+got|we\s+(?:are|were|had|went)|we're|they're|they\s+(?:are|have|had|were)|he's|she's|it's|if|for|gave|had|went|one|two|three|four)\b",
+    )
+});
+
 /// Words after which a verb in its base form says what is to be done.
 static LEADS: WordList = WordList::new(
     "to will i'll we'll you'll he'll she'll they'll should must can could would gonna gotta let's please better i'd \
-    we'd you'd and don't somebody someone everybody everyone shall just",
+    we'd you'd and somebody someone everybody everyone shall just",
 );
 /// Between those and the verb.
 static ADVERBS: WordList = WordList::new(

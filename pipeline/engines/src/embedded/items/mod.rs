@@ -11,12 +11,16 @@ mod filters;
 mod kept;
 mod likely;
 mod listener;
+mod mentions;
+mod named;
 mod orders;
 mod paraphrases;
+mod proposals;
 mod requests;
 mod shortages;
 mod statements;
 mod things;
+mod ties;
 mod unfinished;
 mod wording;
 
@@ -39,6 +43,7 @@ use kept::Kept;
 use listener::{ASKS, TURNS_TO_ME, asks_listener, only_begins, without_tag};
 use orders::{HANDED_ON, OF_THE_MOMENT};
 use things::{Things, object_of, thing_of};
+use ties::{AIM, DIVIDES, ELSE, LEADS, OPENER, STATES, TIMELY, WILL};
 
 /// A task that a clause claims, before its date is found.
 #[derive(Clone, Debug)]
@@ -149,6 +154,8 @@ struct Found {
     joint: bool,
     /// Asked of the listener: "can you …", "you have to …".
     asked: bool,
+    /// The sentence as it was said, as no verb says what is to be done.
+    as_said: bool,
 }
 
 fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference) -> Vec<Found> {
@@ -179,8 +186,13 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
         };
         let timed = format!("{opener} {}", clause.text);
         let due = LazyCell::new(|| reference.due(&timed));
-        let item = claim.as_ref().filter(|claim| stands(claim)).and_then(|claim| {
-            let before = sentence.text.find(clause.text).and_then(|at| sentence.text.get(..at));
+        let before = sentence.text.find(clause.text).and_then(|at| sentence.text.get(..at));
+        // "I'll move it so that you can get at the valve": what for.
+        let aim = |claim: &Claim| {
+            let before = before.unwrap_or_default();
+            claim.force == Force::Suggestion && AIM.is_match(before) || ELSE.is_match(before)
+        };
+        let item = claim.as_ref().filter(|claim| stands(claim) && !aim(claim)).and_then(|claim| {
             let thing = || before.and_then(thing_of).or_else(|| objects.meant_by(&claim.task));
             // "Sign the contract and post it back": what the task before it is done to.
             let shared = previous
@@ -210,6 +222,9 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
                 Force::Obligation | Force::Suggestion | Force::Demand if due.is_some() => thing(),
                 _ => None,
             };
+            let meant = objects.meant(&claim.task, before.unwrap_or_default());
+            let thing = thing.filter(|_| meant.is_some() || !mentions::means_people(&claim.task));
+            let thing = thing.map(|thing| meant.unwrap_or(thing));
             let (shared, thing) = (shared.is_some(), shared.or(thing));
             // "I promised my sponsor to ring him."
             let named =
@@ -227,7 +242,14 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
             {
                 return None;
             }
-            let found = draft(claim, due.clone(), thing, person, reference)?;
+            let mut found = draft(claim, due.clone(), thing, person.clone(), reference).or_else(|| {
+                // What has no object of its own has that which is meant.
+                let task = objects.filled(&claim.task, before.unwrap_or_default()).filter(|_| {
+                    !orders::SAID_ONLY.is_match(&claim.task) && !orders::TELLS_NOTHING.is_match(&claim.task)
+                })?;
+                draft(&Claim { task, ..claim.clone() }, due.clone(), None, person, reference)
+            })?;
+            objects.explain(&mut found.item.description, before.unwrap_or_default());
             let asked = asks_listener(claim.force, clause.text);
             Some(Found { asked, ..found })
         });
@@ -243,15 +265,6 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
     items
 }
 
-/// "When I'm home", "as soon as it's signed": when, and not whether.
-static TIMELY: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^\W*(?:(?:and|but|so|well|ok|okay)\W+)*(?:when|once|as\s+soon\s+as|next\s+time|the\s+(?:minute|moment))\b",
-    )
-});
-static WILL: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(r"(?i)\b(?:i'll|i\s+will|i'm\s+going\s+to|i'm\s+gonna)\b"));
-
 /// Adds to a task what else is to be done with its object, if the whole is short enough.
 fn joins(known: &mut Found, claim: &Claim, due: Option<&(Date, Timestamp)>, reference: &Reference) -> bool {
     let whole = Some(&claim.task)
@@ -264,32 +277,6 @@ fn joins(known: &mut Found, claim: &Claim, due: Option<&(Date, Timestamp)>, refe
     known.item.due_at = known.item.due_at.or(due.map(|(_, moment)| *moment));
     true
 }
-
-/// A finite verb that states something.
-static STATES: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\b(?:is|are|isn't|aren't|has|have|hasn't|haven't|needs?|doesn't|comes?|leaves?|starts?|\p{L}+'s|\p{L}+'re|\p{L}+'ve)\b",
-    )
-});
-
-/// A modal, an infinitive or a past tense, with which a bare verb may go on.
-static LEADS: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\b(?:would|could|can|will|should|might|may|must|shall|used|let's|let|do|did|does|don't|didn't|to\s+\p{L}+|make|makes|made|help|helps|was|were|had|\p{L}+'ll|\p{L}+'d|gonna|wanna|i|we|he|she|they)\b",
-    )
-});
-
-/// Words that open a sentence without a subject of their own.
-static OPENER: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^\W*(?:(?:and|but|so|ok|okay|well|then)\W+)*(?:(?:for|on|by|before|after|until|in|at|from|first|over|during|next|this|tomorrow|today|tonight)(?:\s+[\p{L}\d:'-]+){0,5}|(?:yes|no|yeah|sure|ok|okay|great|good|fine|right|thanks|thank|please|perfect|alright|all|lovely|problem|thing|course|of|you|homework|note\s+to\s+self|reminder(?:\s+to\s+self)?|memo(?:\s+to\s+self)?|to\s+do|action\s+items?|ah|oh|aye|well|now|instead|also|finally|lastly|secondly|and)(?:\W+(?:yes|no|yeah|sure|ok|okay|great|good|fine|right|thanks|please|thank|you|problem|thing|all|then|idea|point|of|course|again))*)\W*$",
-    )
-});
-
-/// "I'll get the paint and you get the brushes."
-static DIVIDES: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)\bi(?:'ll|\s+will|\s+can)\s.*[\s,]you\s|\byou\s.*[\s,]i(?:'ll|\s+will|\s+can)\s")
-});
 
 /// What a clause claims: requests first, because "can you" is the clearest of all.
 fn claim(
@@ -310,7 +297,7 @@ fn claim(
         .or_else(|| shortages::pending(clause.text))
         .or_else(|| requests::read(clause.text))
         .or_else(|| statements::read(clause.text, speaker, question))
-        .or_else(|| statements::questioned(clause.text).filter(|_| question))
+        .or_else(|| proposals::questioned(clause.text).filter(|_| question))
         .or_else(|| requests::bare(clause.text, question || DIVIDES.is_match(&sentence.text)))
         .or_else(|| requests::imperative(clause, question, stated, previous))
 }
@@ -333,7 +320,7 @@ fn draft(
         Force::Demand => due.as_ref().is_none_or(|(date, _)| date.deadline),
         _ => true,
     };
-    if wording::LETS_KNOW_LATER.is_match(&claim.task) {
+    if wording::LETS_KNOW_LATER.is_match(&claim.task) || orders::SAID_ONLY.is_match(&claim.task) {
         return None;
     }
     // "Go to the bank" is no "the bank".
@@ -403,6 +390,9 @@ fn draft(
         _ => wording::description(&task, contact, reference)?,
     };
     let due_at = due.map(|(_, moment)| moment);
+    if due_at.is_none() && orders::ANSWERED_AT_ONCE.is_match(&description) {
+        return None;
+    }
     let proposed = match claim.force {
         Force::Question => true,
         Force::Suggestion | Force::Demand => due_at.is_none(),
@@ -410,7 +400,7 @@ fn draft(
     };
     let item = ItemDraft { description, owner: claim.owner.clone(), due_at, evidence: None };
     let joint = proposed && claim.force == Force::Suggestion && claim.owner.is_none();
-    Some(Found { item, refers, proposed, joint, asked: false })
+    Some(Found { item, refers, proposed, joint, asked: false, as_said: false })
 }
 
 /// "Destroy the old one", after "a card": the old card.

@@ -121,3 +121,21 @@ pub(super) static PRESENT: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^be\s+(?:there|here|in|around|round|over|along|about|available|ready|home|at\s+home)\s+(?:to|and)\s+",
     )
 });
+
+/// "Can I have your customer number?", "give me the postcode": what one answers in the next line.
+pub(super) static ANSWERED_AT_ONCE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:provide|confirm|give\s+(?:me|us)|tell\s+(?:me|us))\s+(?:your|the|an?|his|her)\s+(?:[\p{L}-]+\s+){0,3}?(?:number|surname|name|postcode|zip\s+code|date\s+of\s+birth|birthday|age)(?:,.*|\s+(?:to|or|on|and|for|from|at|please)\b.*)?$|provide\s+your\s+(?:(?:driving|driver's)\s+)?(?:licence|license|id|passport|ticket|card)\b(?:\s+and\s.*)?$|keep\s+(?:it|this|that)\s+(?:short|brief|quick|simple|down)\b)",
+    )
+});
+
+/// "Call it a day", "give them until Friday", "get married": what is said and not done.
+pub(super) static SAID_ONLY: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:call\s+(?:it|that|this)\s+(?:an?|quits)\b|give\s+(?:it|them|him|her|me|us)\s+(?:until|till|an?\s+(?:week|day|month|go|try|chance))\b|get\s+(?:married|engaged|divorced)\b|(?:put|pass|transfer|connect)\s+(?:you|him|her|them)\s+(?:through|on\s+hold|on\s+to|over\s+to)\b|(?:pop|stick|put)\s+the\s+kettle\b|check\s+(?:that|this|it)\s+for\s+you\b)",
+    )
+});
+
+/// "Make sure you tell them": what, the talk does not say.
+pub(super) static TELLS_NOTHING: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)^(?:tell|ask)\s+(?:him|her|them)\W*$"));

@@ -105,7 +105,7 @@ static BARE: LazyLock<Pattern> = LazyLock::new(|| {
 pub(super) fn bare(clause: &str, question: bool) -> Option<Claim> {
     let found = BARE.captures(clause)?;
     let works = is_task_verb(&found["verb"].to_lowercase()) || filters::is_chore(&found["task"]);
-    if !works || ATTENTION.is_match(&found["task"]) {
+    if !works || ATTENTION.is_match(&found["task"]) || AWAITS.is_match(&found["task"]) {
         return None;
     }
     let asked = question || found.name("all").is_some() || found.name("group").is_some();
@@ -267,7 +267,7 @@ pub(super) fn imperative(
     }
     // What a comma alone joins to a statement is an instruction where it has a date.
     let loose = clause.coordinated && previous.is_none();
-    if loose && clause.joined {
+    if loose && clause.joined && !(stated && is_object(&found["task"])) {
         return None;
     }
     // "The till is short, nip to the bank": after a plain statement, with an object of its own.

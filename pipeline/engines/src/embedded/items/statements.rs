@@ -4,9 +4,10 @@ use std::sync::LazyLock;
 
 use regex::Captures;
 
+use super::contact::HELPS;
 use super::orders::ATTENTION;
 use super::requests::{ADVERBS, is_name};
-use super::{Claim, Force, claims, deadlines, filters, shortages, unfinished};
+use super::{Claim, Force, claims, deadlines, filters, proposals, shortages, unfinished};
 use crate::embedded::lexicon::{
     base_of_gerund, base_of_participle, is_advice_verb, is_person, is_stop_word, is_task_verb,
 };
@@ -43,7 +44,7 @@ static OFFERED: LazyLock<Pattern> = LazyLock::new(|| {
 /// "I need the figures by Friday": a demand of the speaker's.
 static NEEDED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?P<before>.*?)\b(?:what\s+i\s+need\s+(?:from\s+you|now|next|first)?\s*is|(?:i|we)(?:'ll|'d|\s+will|\s+would|'m\s+going\s+to|'re\s+going\s+to)?\s+(?:still\s+|also\s+)?(?:need|want|like)|(?:can|could|may)\s+(?:i|we)\s+(?:please\s+)?(?:have|get|see))\s+(?P<what>(?:the|your|those|all|that|an?|some|another|everything|at\s+least|two|three|four|five|\d+)\b.+)$",
+        r"(?i)^(?P<before>.*?)\b(?:what\s+i\s+need\s+(?:from\s+you|now|next|first)?\s*is|(?:i|we)(?:'ll|'d|\s+will|\s+would|'m\s+going\s+to|'re\s+going\s+to)?\s+(?:still\s+|also\s+)?(?:need|want|like)|(?:can|could|may)\s+(?:i|we)\s+(?:please\s+)?(?:have|get|see))\s+(?P<what>(?:the|your|those|all|that|an?|some|another|everything|at\s+least|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty|fifty|\d+)\b.+)$",
     )
 });
 /// "The lawn needs mowing".
@@ -176,6 +177,8 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
         .or_else(|| doing(clause, speaker.clone()))
         .or_else(|| claims::plain(clause, speaker.clone()))
         .or_else(|| offered(clause, speaker.clone()))
+        .or_else(|| proposals::advised(clause, speaker.clone()))
+        .or_else(|| proposals::volunteers(clause))
         .or_else(|| shortages::read(clause, speaker.clone()))
         .or_else(|| needed(clause))
         .or_else(|| assigns(clause))
@@ -194,25 +197,6 @@ fn asked_for_oneself(found: &Captures<'_>) -> Option<Claim> {
         owner: None,
         force: Force::Request,
     })
-}
-
-/// "Have you called the bank?", "did you book the room?".
-static HAVE_YOU: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?P<before>(?:(?:and|so|but|oh|ok|okay|right|hey|also|then)\W+)*)(?:(?P<have>have|has)|did)\s+(?:you|anyone|anybody|someone|somebody)\s+(?:already\s+|ever\s+|all\s+|actually\s+)?(?P<verb>\p{L}+)\s+(?P<rest>\p{L}.*?)(?:\s+(?:yet|already|then|by\s+now))?[?]*$",
-    )
-});
-
-/// What a speaker asks to be done, in asking whether it is.
-pub(super) fn questioned(clause: &str) -> Option<Claim> {
-    let found = HAVE_YOU.captures(clause)?;
-    let said = found["verb"].to_lowercase();
-    let verb = match found.name("have") {
-        Some(_) => base_of_participle(&said)?.to_owned(),
-        None => said,
-    };
-    let task = format!("{verb} {}", &found["rest"]);
-    is_task_verb(&verb).then_some(Claim { task, owner: None, force: Force::Question })
 }
 
 fn suggested(clause: &str) -> Option<Claim> {
@@ -314,7 +298,9 @@ static HEARSAY: LazyLock<Pattern> = LazyLock::new(|| {
 
 fn offered(clause: &str, speaker: Option<String>) -> Option<Claim> {
     let found = OFFERED.captures(clause)?;
-    let works = words(&found["task"]).next().is_some_and(|verb| is_task_verb(&verb));
+    let works = words(&found["task"]).next().is_some_and(|verb| is_task_verb(&verb))
+        || HELPS.is_match(&found["task"])
+        || filters::is_chore(&found["task"]);
     let force = if found.name("could").is_some() { Force::Question } else { Force::Suggestion };
     claims::claim(&found, speaker, force).filter(|_| works)
 }
@@ -411,11 +397,18 @@ fn theirs(clause: &str) -> Option<Claim> {
     let leads =
         matches!(verb.as_str(), "look" | "own" | "handle" | "lead" | "manage" | "oversee" | "run" | "head");
     let works = is_task_verb(&verb) || is_advice_verb(&verb) || filters::is_chore(&found["task"]);
-    if !charged || !known || !(works || leads) {
+    // "The council's going to read the meter" is news.
+    let between = clause
+        .get(found.name("who").map_or(0, |who| who.end())..found.name("task").map_or(0, |task| task.start()));
+    let foretold = !named && between.is_some_and(|between| FORETELLS.is_match(between));
+    if !charged || !known || foretold || !(works || leads) {
         return None;
     }
     claims::claim(&found, Some(who.to_owned()).filter(|_| named), Force::Obligation)
 }
+
+static FORETELLS: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)\bsaid\s+(?:he|she|they)(?:'d|'ll|\s+would|\s+will)\b"));
 
 /// What consists in doing something.
 const PLANS: &[&str] = &[

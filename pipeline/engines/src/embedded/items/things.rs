@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use super::WITHIN_REACH;
+use super::mentions::Mentions;
 use crate::embedded::events::{last_person, last_thing};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::phrases::names;
@@ -15,6 +16,8 @@ pub(super) struct Things {
     many: Named,
     /// The person that was named last, for "him" and "her".
     pub(super) person: Option<String>,
+    /// What else was named lately.
+    mentions: Mentions,
 }
 
 /// A thing, and how many sentences ago it was named.
@@ -43,6 +46,24 @@ impl Things {
             None => {}
         }
         self.person = last_person(sentence).or(self.person.take());
+        self.mentions.heard(sentence);
+    }
+
+    /// What the pronoun of `task` means.
+    pub(super) fn meant(&self, task: &str, before: &str) -> Option<String> {
+        self.mentions.meant(task, before)
+    }
+
+    /// `task` with what its pronoun means.
+    pub(super) fn filled(&self, task: &str, before: &str) -> Option<String> {
+        self.mentions.filled(task, before)
+    }
+
+    /// Puts in `description` what a pronoun that is left in it means; `before` is what the sentence says before.
+    pub(super) fn explain(&self, description: &mut String, before: &str) {
+        if let Some(explained) = self.mentions.explained(description, before) {
+            *description = explained;
+        }
     }
 
     /// What "it" or "them" means where the sentence right before names a thing of its number.

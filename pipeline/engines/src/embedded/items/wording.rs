@@ -8,7 +8,7 @@ use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{capitalised, content_stems, decapitalised, first_words, pattern};
 
 /// DECISIONS §5.
-const LONGEST: usize = 15;
+pub(super) const LONGEST: usize = 15;
 
 /// Where the task ends and its reason, condition or circumstance begins.
 static TAIL: LazyLock<Pattern> = LazyLock::new(|| {
@@ -18,6 +18,7 @@ static TAIL: LazyLock<Pattern> = LazyLock::new(|| {
         | \s*,\s+(?:he|she|they|it|there|that|this|we|i|you|but|so|or\ else|don't|just|then|like|yes|no|please|thanks|thank\ you|ok|okay|right|if|as|not)\b
         | (?:,|\s+and)\s+(?:the|my|our|your|his|her|their|two\ of|some\ of|one\ of|both\ of|all\ of)\s+\p{L}+(?:\s\p{L}+){0,3}?\s+(?:is|are|was|were|went|came|got|looks?|seems?|has|have|had|takes?|needs?|wants?|will|can|can't|said|says|closes?|opens?|costs?|starts?|ends?)\b.*
         | ,\s+(?-i:\p{Lu}\p{Ll}+)(?:'s|\ (?:is|was|has|had|will|can|needs?|wants?|said|says|keeps|comes|works))\b
+        | \s+that(?:'d|\s+would)\s+(?:be|help|suit|work|make)\b
         | \s+[-–—]+\s | ;\s | [?!]\s ).*$",
     )
 });
@@ -35,9 +36,10 @@ static FILLER: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i),?\s*\b(?:just|actually|basically|really|kindly|please|you\s+know|i\s+mean|uh|um|kind\s+of|sort\s+of)\b,?",
     )
 });
+static LET_YOU_KNOW: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\b(?P<let>let)\s+you\s+know\b"));
 static TRAILING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)[\s,]+(?:by|on|at|in|before|for|until|to|and|or|with|of|the|a|an|too|as\s+well|instead|then|again|though|anyway|first|also|that\s+day|by\s+then|ok|okay|thanks|either|now|later|itself|love|dear|mate|darling|cheers|bye|ta|please|from|due|latest|at\s+the\s+latest|sometime|some\s+time|right|i\s+(?:guess|think|suppose|believe)|or\s+(?:something|so|whatever)|if\s+possible|hopefully|maybe|obviously|somehow|early|late)\W*$",
+        r"(?i)[\s,]+(?:by|on|at|in|before|for|until|to|and|or|with|of|the|a|an|too|as\s+well|instead|then|again|though|anyway|first|also|that\s+day|by\s+then|ok|okay|thanks|either|now|later|itself|love|dear|mate|darling|cheers|bye|ta|please|from|due|latest|at\s+the\s+latest|(?:by\s+)?the\s+end|sometime|some\s+time|next\s+time|this\s+time|say|ideally|right|i\s+(?:guess|think|suppose|believe)|or\s+(?:something|so|whatever)|if\s+possible|hopefully|maybe|obviously|somehow|early|late)\W*$",
     )
 });
 static SPACES: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\s+"));
@@ -52,7 +54,7 @@ pub(super) static MINUTES: LazyLock<Pattern> = LazyLock::new(|| {
 /// "I'll let you know when it's here": nothing is to be done before.
 pub(super) static LETS_KNOW_LATER: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^let\s+(?:you|them|him|her|us|me)\s+know\s*(?:[.,!]|$|(?:when|once|if|whether|as\s+soon|how|later|soon|then|either\s+way|what\s+(?:he|she|they|it))\b)",
+        r"(?i)^let\s+(?:you|them|him|her|us|me)\s+know\s*(?:[.,!]|$|(?:about\s+\p{L}+day|when|once|if|whether|as\s+soon|how|later|soon|then|either\s+way|what\s+(?:he|she|they|it))\b)",
     )
 });
 
@@ -62,7 +64,9 @@ pub(super) fn description(task: &str, contact: bool, reference: &Reference) -> O
     let task = without_condition(&without_date(task, reference));
     let asks = INDIRECT.is_match(&task);
     let task = if asks { task.into() } else { TAIL.replace(&task, "") };
-    let task = FILLER.replace_all(&task, "");
+    // In "let you know" they are no filler.
+    let task = LET_YOU_KNOW.replace_all(&task, "${let} you-know");
+    let task = FILLER.replace_all(&task, "").replace("you-know", "you know");
     let task = SPACES.replace_all(task.trim(), " ").replace(" ,", ",");
     let task = without_trailing(&first_words(&task, LONGEST));
     let object = task.split_once(' ').map_or("", |(_, object)| object);

@@ -9,6 +9,11 @@ const GIVES: &[&str] = &[
     "send", "give", "bring", "email", "mail", "write", "show", "share", "hand", "forward", "upload",
     "deliver", "post", "text",
 ];
+/// Ways to put a thing in order.
+const MENDS: &[&str] = &[
+    "check", "review", "clean", "clean up", "tidy", "tidy up", "update", "fix", "sort", "sort out",
+    "correct", "edit", "revise", "repair",
+];
 /// What a number is of: "three months of payslips" are payslips.
 const MEASURES: &[&str] = &[
     "month", "week", "copi", "copy", "coupl", "couple", "pair", "set", "list", "kilo", "bottle", "box",
@@ -31,8 +36,8 @@ impl Task {
             }
             _ => false,
         };
-        let vague =
-            verbs.iter().any(|verb| VAGUE.contains(verb)) || verbs.iter().all(|verb| GIVES.contains(verb));
+        let vague = verbs.iter().any(|verb| VAGUE.contains(verb))
+            || [GIVES, MENDS].iter().any(|ways| verbs.iter().all(|verb| ways.contains(verb)));
         (one_thing && vague || self.verbs_agree(other))
             && !other.object.is_empty()
             && other.object.is_subset(&self.object)
