@@ -63,6 +63,23 @@ test("what is typed survives a reload and becomes a conversation, under the page
   await context.close();
 });
 
+test("what is typed in Arabic is set from right to left, and told to be in the browser's language", async () => {
+  const { context, page, complaints } = await window(browser, { width: "phone" });
+  await come(page, service.key);
+  const opened = page.waitForEvent("websocket");
+  await page.getByRole("button", { name: "Type instead" }).click();
+  assert.equal(new URL((await opened).url()).searchParams.get("language"), await page.evaluate(() => navigator.language));
+  await type(page, "غداً لدينا اجتماع مع المدير حول الميزانية.");
+  const said = page.locator("#segments p").getByText("غداً");
+  await said.waitFor();
+  assert.equal(await said.evaluate((shown) => getComputedStyle(shown).direction), "rtl");
+  await page.getByRole("button", { name: "Finish" }).click();
+  await isIn(page, "done");
+  assert.equal(await page.locator("#overview").evaluate((shown) => getComputedStyle(shown).direction), "rtl");
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 /** A service whose engine gives words before they are final: what it sends is said by `say`. */
 async function recognizing(page) {
   const socket = await new Promise((resolve) => {
