@@ -64,7 +64,15 @@ impl OnError {
         match error {
             Error::Unavailable { .. } if again && !error.is_of_one_row() => Self::End,
             Error::Unavailable { .. } => Self::GoOn,
-            _ => Self::Defer,
+            Error::Refused { .. }
+            | Error::ImpossibleRow { .. }
+            | Error::Unsealed { .. }
+            | Error::Contended { .. }
+            | Error::TooMuch
+            | Error::OverBudget(_)
+            | Error::Repeated
+            | Error::TurnLost
+            | Error::UserDeleted => Self::Defer,
         }
     }
 }

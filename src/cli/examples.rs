@@ -43,7 +43,7 @@ const EXAMPLES: [(&str, &[&str]); 59] = [
         "jobs cancel",
         &[
             "listen jobs cancel 89abcdef --reason \"it starves the others\" --yes",
-            "listen jobs cancel --user ada --reason \"a faulty client of hers\" --dry-run",
+            "listen jobs cancel --user ada --reason \"her client sends too much\" --dry-run",
         ],
     ),
     ("jobs pause", &["listen jobs pause finalization --reason \"the model server is changed\""]),

@@ -21,8 +21,10 @@ pub async fn index(ledger: Ledger, stop: CancellationToken) {
     let ledger = &ledger;
     let conversations =
         move |limit, passed_over| ledger.db().in_time(ledger.store().index_conversations(limit, passed_over));
-    let things = move |limit, _: i64| ledger.db().in_time(ledger.store().index_things(limit));
-    let forgotten = move |limit, _: i64| ledger.db().in_time(ledger.store().forget_more(limit));
+    let things =
+        move |limit, passed_over| ledger.db().in_time(ledger.store().index_things(limit, passed_over));
+    let forgotten =
+        move |limit, passed_over| ledger.db().in_time(ledger.store().forget_more(limit, passed_over));
     tokio::join!(
         keep_up(BATCH, conversations, &stop),
         keep_up(THINGS, things, &stop),
@@ -54,7 +56,7 @@ where
             Ok(1..) => Duration::from_millis(5),
             Ok(0) => REST,
             Err(error) => {
-                tracing::warn!(%error, "what was said was not indexed");
+                tracing::warn!(%error, "words were not indexed, or not forgotten");
                 AFTER_FAILURE
             }
         };

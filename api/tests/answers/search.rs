@@ -113,7 +113,7 @@ async fn search_finds_memories_and_items_alike_before_and_after_indexing() {
         assert_eq!(ids(&bench, "q=run%20-buys").await, std::slice::from_ref(&memory));
         assert_eq!(ids(&bench, "q=the").await, Vec::<String>::new(), "a word that is everywhere");
         assert_eq!(listed(&bench, "shoe").await, std::slice::from_ref(&item));
-        assert_eq!(bench.ledger.store().index_things(10).await.unwrap(), due);
+        assert_eq!(bench.ledger.store().index_things(10, 0).await.unwrap(), due);
     }
     for (path, id, change) in [
         ("memories", &memory, json!({"content": "Prefers boats"})),
@@ -127,27 +127,27 @@ async fn search_finds_memories_and_items_alike_before_and_after_indexing() {
         assert_eq!(ids(&bench, "q=shoe").await, Vec::<String>::new(), "what it said before");
         assert_eq!(listed(&bench, "boat").await, std::slice::from_ref(&item));
         assert_eq!(listed(&bench, "shoe").await, Vec::<String>::new());
-        assert_eq!(bench.ledger.store().index_things(10).await.unwrap(), due);
+        assert_eq!(bench.ledger.store().index_things(10, 0).await.unwrap(), due);
     }
     let done = json!({"completed": true});
     bench.ask(&bench.key, Method::PATCH, &format!("{P}/action-items/{item}"), Some(done)).await;
-    assert_eq!(bench.ledger.store().index_things(10).await.unwrap(), 0, "its text is the same");
+    assert_eq!(bench.ledger.store().index_things(10, 0).await.unwrap(), 0, "its text is the same");
 }
 
 #[tokio::test]
 async fn search_uses_the_users_current_language() {
     let bench = Bench::new().await;
     bench.post(&format!("{P}/memories"), json!({"content": "Mag keine Tomaten"})).await;
-    bench.ledger.store().index_things(10).await.unwrap();
+    bench.ledger.store().index_things(10, 0).await.unwrap();
     assert_eq!(ids(&bench, "q=Tomate").await.len(), 0);
     let german = UserChange { language: Some("de".to_owned()), ..UserChange::default() };
     bench.ledger.change_user(&UserId::new("ann"), &german).await.unwrap();
     for due in [1, 0] {
         assert_eq!(ids(&bench, "q=Tomate").await.len(), 1);
-        assert_eq!(bench.ledger.store().index_things(10).await.unwrap(), due);
+        assert_eq!(bench.ledger.store().index_things(10, 0).await.unwrap(), due);
     }
     bench.ledger.change_user(&UserId::new("ann"), &german).await.unwrap();
-    assert_eq!(bench.ledger.store().index_things(10).await.unwrap(), 0, "it is the same language");
+    assert_eq!(bench.ledger.store().index_things(10, 0).await.unwrap(), 0, "it is the same language");
 }
 
 #[tokio::test]
@@ -161,8 +161,8 @@ async fn search_uses_the_new_language_for_thousands_of_old_memories() {
         )
         .await;
     let indexed = async || {
-        while bench.ledger.store().forget_more(1_000).await.unwrap() > 0 {}
-        while bench.ledger.store().index_things(1_000).await.unwrap() > 0 {}
+        while bench.ledger.store().forget_more(1_000, 0).await.unwrap() > 0 {}
+        while bench.ledger.store().index_things(1_000, 0).await.unwrap() > 0 {}
     };
     indexed().await;
     assert_eq!(ids(&bench, "q=Tomate").await.len(), 0);
@@ -171,7 +171,7 @@ async fn search_uses_the_new_language_for_thousands_of_old_memories() {
     assert_eq!(ids(&bench, "q=Tomate").await, ["m1"], "of the newest at once");
     indexed().await;
     assert_eq!(ids(&bench, "q=Tomate").await, ["m1", "m2500"], "and of all others a little later");
-    assert_eq!(bench.ledger.store().forget_more(10).await.unwrap(), 0, "nothing is left to be forgotten");
+    assert_eq!(bench.ledger.store().forget_more(10, 0).await.unwrap(), 0, "nothing is left to be forgotten");
 }
 
 /// A process that stores words by the language before ends while another one forgets them.
@@ -188,7 +188,7 @@ async fn search_uses_the_new_language_for_what_was_indexed_by_the_old_one_meanwh
         .await;
     let late = "update memories set words = to_tsvector('english', content) || array_to_tsvector(array['u' || md5(user_id)]); \
         update action_items set words = to_tsvector('english', description) || array_to_tsvector(array['u' || md5(user_id)])";
-    let forget = async { bench.ledger.store().forget_more(10).await.unwrap() };
+    let forget = async { bench.ledger.store().forget_more(10, 0).await.unwrap() };
     assert_eq!(bench.database.overtaken_by(late, forget).await, 1);
     assert_eq!(ids(&bench, "q=Tomate").await.len(), 2);
 }
@@ -199,7 +199,7 @@ async fn search_indexes_new_memories_while_the_words_of_a_language_before_cannot
     let bench = Bench::new().await;
     bench.post(&format!("{P}/memories"), json!({"content": "Mag keine Tomaten"})).await;
     bench.run("update users set language = 'de', memories_forgotten_to = '' where user_id = 'ann'").await;
-    bench.ledger.store().index_things(10).await.unwrap();
+    bench.ledger.store().index_things(10, 0).await.unwrap();
     bench.post(&format!("{P}/memories"), json!({"content": "Likes tea"})).await;
     bench
         .run(
@@ -209,8 +209,8 @@ async fn search_indexes_new_memories_while_the_words_of_a_language_before_cannot
                  execute function refuse()",
         )
         .await;
-    assert!(bench.ledger.store().forget_more(10).await.is_err());
-    assert_eq!(bench.ledger.store().index_things(10).await.unwrap(), 1);
+    assert!(bench.ledger.store().forget_more(10, 0).await.is_err());
+    assert_eq!(bench.ledger.store().index_things(10, 0).await.unwrap(), 1);
 }
 
 #[tokio::test]
@@ -223,7 +223,7 @@ async fn search_finds_an_old_memory_among_thousands() {
              from generate_series(1, 2500) n, lateral (select timestamptz '2026-11-20' - make_interval(hours => n) as t) x",
         )
         .await;
-    while bench.ledger.store().index_things(1_000).await.unwrap() > 0 {}
+    while bench.ledger.store().index_things(1_000, 0).await.unwrap() > 0 {}
     assert_eq!(ids(&bench, "q=zebra").await, ["m2500"]);
     assert_eq!(ids(&bench, "q=zebra%20tea&limit=2").await, ["m1", "m2"], "nothing has both");
     let bob = bench.person("bob", Scope::ALL).await;
@@ -369,7 +369,7 @@ async fn search_finds_words_of_any_script_and_spelling() {
         bench.post(&format!("{P}/action-items"), json!({ "description": text })).await;
     }
     while bench.ledger.store().index_conversations(10, 0).await.unwrap() > 0 {}
-    while bench.ledger.store().index_things(10).await.unwrap() > 0 {}
+    while bench.ledger.store().index_things(10, 0).await.unwrap() > 0 {}
     for (query, place) in [
         ("预算", 0),
         ("王", 0),

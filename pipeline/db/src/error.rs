@@ -212,7 +212,7 @@ fn behind_the_migrator(error: &sqlx::Error) -> &sqlx::Error {
 /// The SQLSTATE of a refusal, or the column that cannot be read, for logs: the message itself may hold users' data.
 fn details(source: &sqlx::Error) -> String {
     if let sqlx::Error::ColumnDecode { index, .. } = source {
-        return format!(", column {index}");
+        return format!(", column {index} holds what this version does not know");
     }
     let code = source.as_database_error().and_then(DatabaseError::code);
     code.map(|code| format!(", SQLSTATE {code}")).unwrap_or_default()

@@ -46,7 +46,7 @@ pub struct Backlog {
     /// paused has nothing to do.
     #[sqlx(skip)]
     pub queues: Vec<(&'static str, i64)>,
-    /// Deliveries that have not come to rest, always all four states, each counted to 10,000: `due` could be
+    /// Unfinished deliveries, always all four states, each counted to 10,000: `due` could be
     /// sent, `later` waits for its next try, `paused` for its endpoint to be enabled, `sending` is on its way.
     #[sqlx(skip)]
     pub deliveries: Vec<(&'static str, i64)>,

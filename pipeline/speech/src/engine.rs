@@ -116,16 +116,15 @@ impl Language {
         let is_part = |part: &str| {
             (2..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
         };
-        (first && text.len() <= 16 && parts.all(is_part)).then(|| Self::Tag(of_today(text)))
+        (first && text.len() <= 16 && parts.all(is_part)).then(|| Self::Tag(of_today(text).to_owned()))
     }
 }
 
-/// `tag` with the code that speech engines know, where telephones and browsers send another one for the language.
-fn of_today(tag: &str) -> String {
+/// The code that speech engines know, where telephones and browsers send another one for the language; else `tag`.
+fn of_today(tag: &str) -> &str {
     const CODES: [(&str, &str); 5] = [("iw", "he"), ("in", "id"), ("ji", "yi"), ("nb", "no"), ("fil", "tl")];
-    let (code, rest) = tag.split_at(tag.find('-').unwrap_or(tag.len()));
-    let known = CODES.iter().find(|(sent, _)| code.eq_ignore_ascii_case(sent));
-    format!("{}{rest}", known.map_or(code, |(_, known)| known))
+    let code = tag.split('-').next().unwrap_or(tag);
+    CODES.iter().find(|(sent, _)| code.eq_ignore_ascii_case(sent)).map_or(tag, |(_, known)| known)
 }
 
 /// Whether there is speech, from voice activity detection (in every engine).
@@ -264,9 +263,14 @@ mod tests {
         for text in ["en", "pt-BR", "zh-Hans", "es-419", "yue"] {
             assert_eq!(Language::parse(text), Some(Language::Tag(text.to_owned())));
         }
-        for (sent, known) in
-            [("iw", "he"), ("IW-IL", "he-IL"), ("in", "id"), ("nb-NO", "no-NO"), ("fil-PH", "tl-PH")]
-        {
+        for (sent, known) in [
+            ("iw", "he"),
+            ("IW-IL", "he"),
+            ("in", "id"),
+            ("nb-NO", "no"),
+            ("fil-PH", "tl"),
+            ("pt-BR", "pt-BR"),
+        ] {
             assert_eq!(Language::parse(sent), Some(Language::Tag(known.to_owned())), "{sent}");
         }
         assert_eq!(Language::parse("multi"), Some(Language::Any));

@@ -22,8 +22,8 @@ pub(super) fn processes(found: &Examination, workers: &Workers) -> Remark {
             Level::Failure,
             format!("{living} running, and none of them takes jobs: start one with the role worker"),
         ),
-        (living, slots) if died.is_empty() => (Level::Fine, format!("{living} live, {slots} slots")),
-        (living, slots) => (Level::Warning, format!("{living} live, {slots} slots")),
+        (living, slots) if died.is_empty() => (Level::Fine, format!("{living} running, {slots} slots")),
+        (living, slots) => (Level::Warning, format!("{living} running, {slots} slots")),
     };
     if !died.is_empty() {
         words.push_str(&format!("; died: {}", named(&died, found.at)));
@@ -164,7 +164,7 @@ pub(super) mod tests {
         assert_eq!(said(vec![dead()]), (Level::Failure, format!("{none}{died}")));
         let idle = "1 running, and none of them takes jobs: start one with the role worker";
         assert_eq!(said(vec![view("host:1", 0, 1, 0), dead()]), (Level::Failure, format!("{idle}{died}")));
-        let well = "1 live, 4 slots";
+        let well = "1 running, 4 slots";
         assert_eq!(said(vec![view("host:1", 4, 1, 0), dead()]), (Level::Warning, format!("{well}{died}")));
         assert_eq!(said(vec![view("host:1", 4, 1, 0)]), (Level::Fine, well.to_owned()));
         assert_eq!(said(Vec::new()), (Level::Failure, none.to_owned()));

@@ -22,7 +22,7 @@ use crate::commands::{
 /// What to watch, and how often to look.
 #[derive(Args, Debug)]
 pub(super) struct Watch {
-    /// A job: ends when the job has ended. Without: a line for all queues whenever something changed, and while
+    /// A job; the command ends with it. Without: a line for all queues whenever something changed, and while
     /// a ready job waits.
     pub(super) id: Option<String>,
     /// Interval between two reads [seconds].
@@ -33,7 +33,7 @@ pub(super) struct Watch {
     looks: Option<u64>,
 }
 
-/// Watches a job until it has come to rest.
+/// Watches a job until it has ended.
 pub(super) async fn job(
     operations: &Operations,
     watch: &Watch,

@@ -180,7 +180,7 @@ async fn fill(setup: &Setup) {
     );
     sqlx::raw_sql(AssertSqlSafe(filled)).execute(&setup.pool).await.unwrap();
     while setup.ledger.store().index_conversations(200, 0).await.unwrap() > 0 {}
-    while setup.ledger.store().index_things(200).await.unwrap() > 0 {}
+    while setup.ledger.store().index_things(200, 0).await.unwrap() > 0 {}
     sqlx::raw_sql("vacuum analyze").execute(&setup.pool).await.unwrap();
 }
 

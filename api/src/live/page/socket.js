@@ -5,8 +5,8 @@ const LONGEST_QUIET = 25_000;
 /** A connection that was in for so long was a good one: the next break is the first again. A server that accepts and closes at once is
     asked less and less often. */
 const GOOD_AFTER = 10_000;
-/** The language of the browser, with its region or script: the service takes no longer tags. */
-const LANGUAGE = navigator.language.split("-").slice(0, 2).join("-") || "en";
+/** The language of the browser without its region, which few speech engines know; of Chinese, which is written in two ways, with it. */
+const LANGUAGE = navigator.language.match(/^zh-[a-z]{2,4}\b|^[a-z]{2,3}\b/i)?.[0] ?? "en";
 /** Tenths of a second of audio that are kept while there is no connection. */
 const KEPT = 200;
 

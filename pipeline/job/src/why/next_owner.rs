@@ -45,7 +45,8 @@ impl NextOwner {
 impl fmt::Display for NextOwner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == Self::NoProcess {
-            return f.write_str("no process lives that would take it back; start one with the role worker");
+            return f
+                .write_str("no process is running that would take it back; start one with the role worker");
         }
         f.write_str("the lease watch of a living process takes it back within seconds")?;
         match self {

@@ -58,9 +58,9 @@ impl fmt::Display for Why {
                     "The task queue has not taken it, tried {tried} so far; `listen doctor` says what is in the way."
                 )
             }
-            Self::NoWorkers => {
-                f.write_str("No living process has a worker for its queue: start one with the role worker.")
-            }
+            Self::NoWorkers => f.write_str(
+                "No running process has a worker for its queue: start a process with the role worker.",
+            ),
             Self::SlotsTaken { slots, ahead } => {
                 match slots {
                     1 => f.write_str("The only slot of the living workers is taken")?,

@@ -150,7 +150,7 @@ fn why_sentences_name_the_queue_and_what_to_start() {
     };
     assert_eq!(
         expired(NextOwner::NoProcess),
-        "Its lease, held by one, ran out at 2023-11-14T22:14:00.000Z: no process lives that would take it back; \
+        "Its lease, held by one, ran out at 2023-11-14T22:14:00.000Z: no process is running that would take it back; \
          start one with the role worker."
     );
     for next_owner in [

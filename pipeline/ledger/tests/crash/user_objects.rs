@@ -145,7 +145,7 @@ impl CrashOperation for UserObject {
             }
             Self::ClearChat => ledger.store().clear_chat(user, "main").await.map(drop),
             Self::Index => ledger.store().index_conversations(9, 0).await.map(drop),
-            Self::IndexItems => ledger.store().index_things(9).await.map(drop),
+            Self::IndexItems => ledger.store().index_things(9, 0).await.map(drop),
         }
     }
 }

@@ -236,14 +236,18 @@ async fn erasure_reads_no_emptied_table_for_each_row_that_had_something_in_it() 
         ])
         .await;
     world.operations().begin_erasure(&world.ann, &[], &olga()).await.unwrap();
+    let options = world.database.options().application_name("measured");
+    let process = || ledger::Ledger::new(options.clone(), ledger::Settings::default());
+    let first = process();
     while world.count("select count(*) from reminders where user_id = 'ann'").await > 0 {
-        world.operations().erase_some(&world.ann, &mut 0).await.unwrap();
+        Operations::new(&first).erase_some(&world.ann, &mut 0).await.unwrap();
     }
+    first.db().close().await;
+    world.database.until_nobody_is("measured").await;
     world.database.seed(&["vacuum analyze reminders"]).await;
     let before = world.scans("reminders", "reminders_pkey").await;
     let asked_before = world.scans("app_installs", "app_installs_pkey").await;
-    let options = world.database.options().application_name("measured");
-    let process = ledger::Ledger::new(options, ledger::Settings::default());
+    let process = process();
     let mut emptied = 0;
     while Operations::new(&process).erase_some(&world.ann, &mut emptied).await.unwrap() != ErasureStep::Done {
     }

@@ -67,7 +67,7 @@ impl ReplayView {
         self.items - self.replayed - self.refused
     }
 
-    /// Replayed jobs that have not come to rest.
+    /// Replayed jobs that are unfinished.
     pub fn unfinished(&self) -> i32 {
         self.replayed - self.completed - self.died_again - self.parked
     }

@@ -28,7 +28,7 @@ pub struct NewLive {
     pub timeout: i32,
     /// The process that holds the socket.
     pub process: String,
-    /// Set once the session ends: its client may have another socket by now, whose conversation is not taken over.
+    /// Set once the session begins to end: its client may have another socket by now, whose conversation is not taken over.
     pub is_ending: Arc<AtomicBool>,
 }
 

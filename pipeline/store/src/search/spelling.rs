@@ -10,7 +10,8 @@ const PAIRS: usize = 40;
 /// A text as its words are stored.
 pub(super) fn plain(text: &str) -> String {
     if text.is_ascii() {
-        return text.to_owned();
+        // Not in the case rules of the database's locale: Turkish has another small letter for I.
+        return text.to_ascii_lowercase();
     }
     let mut plain = String::with_capacity(text.len());
     for part in parts(&folded(text), is_parted) {
@@ -82,7 +83,12 @@ fn parts(text: &str, is_parted: fn(char) -> bool) -> Vec<Part<'_>> {
         let end = rest.find(|letter: char| is_parted(letter) != parted && !is_combining_mark(letter));
         let (part, behind) = rest.split_at(end.unwrap_or(rest.len()));
         rest = behind;
-        parts.push(if parted { Part::Unspaced(letters(part)) } else { Part::Spaced(part) });
+        parts.push(match parted {
+            true => Part::Unspaced(letters(part)),
+            // A hyphen right behind a character joins: "東京-大阪" excludes nothing, and "3月-5月" has no -5.
+            false if !parts.is_empty() => Part::Spaced(part.trim_start_matches('-')),
+            false => Part::Spaced(part),
+        });
     }
     parts
 }
@@ -181,6 +187,8 @@ mod tests {
             ("猫 東京都", "\"猫\" \"東 京\" \"京 都\""),
             ("「東京 都庁」", "\" 東 京 都 庁 \""),
             ("予算 -東京都", "\"予 算\" -\"東 京 都\""),
+            ("東京-大阪", "\"東 京\" \"大 阪\""),
+            ("会議-2026", "\"会 議\" 2026"),
             ("iPhone15を買う", "iphone15 \"を 買\" \"買 う\""),
             ("“budget plan”", "\"budget plan\""),
             ("회의", "\"회 의\""),

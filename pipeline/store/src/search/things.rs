@@ -29,12 +29,14 @@ struct DueRow {
 }
 
 impl Store {
-    /// Indexes at most `limit` memories and as many action items in one transaction, and returns how many were due. Cut off, it has done
+    /// Indexes at most `limit` memories and as many action items, behind the first `passed_over` of each, in one transaction, and returns
+    /// how many were due. Cut off, it has done
     /// nothing; said twice, nothing more.
-    pub async fn index_things(&self, limit: i64) -> Result<usize, Error> {
+    pub async fn index_things(&self, limit: i64, passed_over: i64) -> Result<usize, Error> {
         let mut transaction = self.db.begin_without_clock().await?;
         let due: Vec<DueRow> = sqlx::query_as(include_str!("../../sql/search/due_things.sql"))
             .bind(limit)
+            .bind(passed_over)
             .fetch_all(&mut *transaction)
             .await?;
         let all = due.len();
@@ -60,10 +62,11 @@ impl Store {
     }
 
     /// Forgets the words of the next memories and action items of a user whose language changed, at most `limit` of each, in one
-    /// transaction. Returns how many users that was: none is left with none. Cut off, it has done nothing; said twice, nothing more.
-    pub async fn forget_more(&self, limit: i64) -> Result<usize, Error> {
+    /// transaction. The first `passed_over` such users are left out. Returns how many users that was: none is left with none. Cut off, it has done nothing; said twice, nothing more.
+    pub async fn forget_more(&self, limit: i64, passed_over: i64) -> Result<usize, Error> {
         let mut transaction = self.db.begin_without_clock().await?;
         let found: Option<ForgettingRow> = sqlx::query_as(include_str!("../../sql/search/forgetting.sql"))
+            .bind(passed_over)
             .fetch_optional(&mut *transaction)
             .await?;
         let Some(ForgettingRow { user_id, memories_forgotten_to, items_forgotten_to }) = found else {

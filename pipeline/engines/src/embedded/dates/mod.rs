@@ -75,12 +75,14 @@ pub(super) struct Found {
 /// What a date without a time is due at (DECISIONS §5): the last minute of the day.
 const END_OF_DAY: (u32, u32) = (23, 59);
 
-/// Only at the end: "in the morning and in the evening" says how often.
-/// Whether what begins at `start` is what something is about.
+/// Whether what begins at `start` is what something is about: "ring about Tuesday", and not "send it by about Friday".
 fn is_topic(text: &str, start: usize) -> bool {
-    text.get(..start).is_some_and(|before| before.trim_end().ends_with(" about"))
+    let before = text.get(..start).and_then(|before| before.trim_end().strip_suffix(" about"));
+    let word = before.map(|before| before.rsplit(' ').next().unwrap_or_default());
+    word.is_some_and(|word| !["by", "until", "till", "before", "on", "for", "at"].contains(&word))
 }
 
+/// Only at the end: "in the morning and in the evening" says how often.
 static MORNING: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\bin\s+the\s+morning\W*$"));
 
 /// A time belongs to a day that stands at most this many bytes away.

@@ -19,15 +19,17 @@ pub(super) struct Kept {
     tasks: Vec<Arc<Task>>,
     /// The sentence and the speaker of each.
     said: Vec<(usize, Option<String>)>,
-    /// The sentence of what may be taken on offers it.
+    /// Whether the sentence that made the open proposal was an offer.
     offered: bool,
+    /// Whether the present sentence is one.
     offers: bool,
-    /// The line of what may be taken on, and the present one.
+    /// The line of the open proposal.
     line: usize,
+    /// The present line.
     present: usize,
-    /// Whether each is a sentence as it was said.
+    /// Of each item: whether its description is the sentence as it was said.
     as_said: Vec<bool>,
-    /// Whether the present one is.
+    /// Of the item that is being added.
     is_said: bool,
     /// How many sentences were heard.
     sentences: usize,

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use super::named::{Kind, Mention, named};
 use crate::embedded::lexicon::{Listed, WordList};
 use crate::embedded::pattern::Pattern;
-use crate::embedded::text::{first_words, pattern};
+use crate::embedded::text::pattern;
 
 /// How many sentences that say something a pronoun may reach back over.
 const REACH: usize = 3;
@@ -38,9 +38,9 @@ impl Mentions {
         }
     }
 
-    /// `description` with what its pronoun means; `before` is what the sentence says before the task.
+    /// `description` with what its pronoun means, if there is room for it; `before` is what the sentence says before the task.
     pub(super) fn explained(&self, description: &str, before: &str) -> Option<String> {
-        self.filled(description, before).map(|whole| first_words(&whole, super::wording::LONGEST))
+        self.filled(description, before).filter(|whole| whole.split(' ').count() <= super::wording::LONGEST)
     }
 
     /// The same, however long.
@@ -80,7 +80,8 @@ impl Mentions {
         Some(match pronoun {
             "some" => format!("some {}", best.name),
             "one" if best.many => format!("one of the {}", best.name),
-            "one" if best.name.starts_with(['a', 'e', 'i', 'o', 'u']) => format!("an {}", best.name),
+            // "A uniform" is said more often than "an umbrella".
+            "one" if best.name.starts_with(['a', 'e', 'i', 'o']) => format!("an {}", best.name),
             "one" => format!("a {}", best.name),
             _ => format!("the {}", best.name),
         })
