@@ -209,8 +209,11 @@ async fn search_indexes_new_memories_while_the_words_of_a_language_before_cannot
                  execute function refuse()",
         )
         .await;
+    bench.run("insert into users (user_id, language, memories_forgotten_to) values ('zoe', 'de', '')").await;
     assert!(bench.ledger.store().forget_more(10, 0).await.is_err());
     assert_eq!(bench.ledger.store().index_things(10, 0).await.unwrap(), 1);
+    assert_eq!(bench.ledger.store().forget_more(10, 1).await.unwrap(), 1, "those of the users behind can");
+    assert_eq!(bench.ledger.store().forget_more(10, 1).await.unwrap(), 0, "zoe is done");
 }
 
 #[tokio::test]
