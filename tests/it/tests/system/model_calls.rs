@@ -134,7 +134,7 @@ async fn job_records_the_cost_and_engine_of_its_calls() {
     let shown = binary::printed(&world.url, &["jobs", "show", job, "--json"]);
     let shown: Value = serde_json::from_str(&shown).expect("JSON");
 
-    assert_eq!(shown["engine"], format!("openai:mock@{}/p3", mock.addr()));
+    assert_eq!(shown["engine"], format!("openai:mock@{}/p4", mock.addr()));
     let calls = shown["model_calls"].as_array().expect("a list");
     let of = |epoch: i64, stage: &str| {
         calls.iter().find(|one| one["epoch"] == epoch && one["stage"] == stage).unwrap_or(&Value::Null)
@@ -192,7 +192,7 @@ async fn model_server_is_called_through_the_environments_proxy() {
     assert_eq!(client.finished(&id).await["status"], "completed");
     assert_eq!(mock.counts()["describe"].calls, 1);
     let (_, status) = page(&format!("{}/v1/status", process.api)).await;
-    assert!(status.contains("\"describe\":\"openai:mock@models.invalid/p3\""), "{status}");
+    assert!(status.contains("\"describe\":\"openai:mock@models.invalid/p4\""), "{status}");
     assert!(status.contains("\"embed\":\"openai:mock-vectors@models.invalid\""), "{status}");
     assert!(!status.contains("sk-service"), "{status}");
 }

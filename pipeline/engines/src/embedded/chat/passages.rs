@@ -63,12 +63,8 @@ fn wanted(turn: &Turn<'_>) -> Wanted {
         rest.replace_range(span.named, " ");
     }
     let topic = ASKING.replace_all(&rest, " ").into_owned();
-    let runs = |parts: fn(char) -> bool| -> Vec<String> {
-        topic.split(parts).filter(|run| !run.is_empty()).map(str::to_owned).collect()
-    };
-    // Hiragana is mostly grammar: of "昨日の会議で何を決めましたか" 昨日, 会議, 何 and 決 are looked for.
-    let written = runs(|letter| !is_unspaced(letter) || matches!(letter, '\u{3041}'..='\u{309f}'));
-    let phrases = if written.is_empty() { runs(|letter| !is_unspaced(letter)) } else { written };
+    let unspaced = topic.split(|letter| !is_unspaced(letter)).filter(|run| !run.is_empty());
+    let phrases: Vec<String> = unspaced.map(str::to_owned).collect();
     if !phrases.is_empty() {
         let others = topic.split(is_unspaced).flat_map(words).filter(|word| is_content(word));
         let query: Vec<String> = phrases.iter().cloned().chain(others).collect();
