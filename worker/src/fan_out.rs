@@ -88,7 +88,7 @@ impl Outbound for FanOut {
 
     async fn finish(&self, delivery: &ClaimedDelivery, outcome: DeliveryOutcome) -> Result<bool, db::Error> {
         let (ledger, policy) = (&self.shared.ledger, &self.shared.settings.deliveries);
-        ledger.outbox().finish_delivery(delivery, outcome, policy).await
+        ledger.db().in_time(ledger.outbox().finish_delivery(delivery, outcome, policy)).await
     }
 
     fn tries<'a>(&'a self, delivery: &ClaimedDelivery) -> (i32, &'a [Duration]) {

@@ -72,7 +72,7 @@ impl Outbound for Pushes {
 
     async fn finish(&self, push: &ClaimedPush, outcome: DeliveryOutcome) -> Result<bool, Error> {
         let (ledger, policy) = (&self.shared.ledger, &self.shared.settings.pushes);
-        ledger.outbox().finish_push(push, outcome, policy).await
+        ledger.db().in_time(ledger.outbox().finish_push(push, outcome, policy)).await
     }
 
     fn tries<'a>(&'a self, push: &ClaimedPush) -> (i32, &'a [Duration]) {
