@@ -56,7 +56,7 @@ pub(crate) trait Outbound: Clone + Send + Sync + 'static {
         wait: &ReceiverWait,
     ) -> impl Future<Output = Result<Option<DeliveryOutcome>, Unanswered>> + Send;
 
-    /// Records how the try ended; `false`: its claim was over. The caller bounds it (`Shared::with_retries`).
+    /// Records how the try ended; `false`: its claim was over.
     fn finish(
         &self,
         claimed: &Self::Claimed,

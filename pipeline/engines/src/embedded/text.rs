@@ -204,6 +204,11 @@ pub(super) fn shortened(text: &str, limit: usize) -> String {
     if cut.len() == text.len() { cut } else { cut.trim_end_matches([',', ';', ':', ' ', '-']).to_owned() }
 }
 
+/// Whether a name ends as nouns for several do: "wigs", and not "glass" or "virus".
+pub(super) fn ends_as_plural(name: &str) -> bool {
+    name.ends_with('s') && !name.ends_with("ss") && !name.ends_with("us")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -165,7 +165,7 @@ fn why_sentences_name_the_queue_and_what_to_start() {
             "{next_owner:?}"
         );
     }
-    assert!(expired(NextOwner::NoWorker).ends_with("start one with the role worker."));
+    assert!(expired(NextOwner::NoWorker).ends_with("start a process with the role worker."));
     assert!(expired(NextOwner::PausedQueue(Queue::Creation)).contains("its queue, creation, is paused"));
 }
 

@@ -1,11 +1,10 @@
 //! The things and people that a sentence names, and how much it is about each.
 
-use super::things;
 use crate::embedded::lexicon::{
     Listed, WordList, base_of_participle, ends_a_phrase, is_adjective, is_event_noun, is_person,
     is_stop_word, is_task_verb,
 };
-use crate::embedded::text::decapitalised;
+use crate::embedded::text::{decapitalised, ends_as_plural};
 
 /// Something that was named.
 #[derive(Clone, Debug)]
@@ -345,6 +344,6 @@ fn phrase(tokens: &[Token<'_>], first: usize) -> Option<(String, usize)> {
 }
 
 fn is_plural(head: &str) -> bool {
-    let plural = things::is_plural(head) && head.len() > 3 && !head.ends_with("is") && !head.ends_with("'s");
+    let plural = ends_as_plural(head) && head.len() > 3 && !head.ends_with("is") && !head.ends_with("'s");
     plural || matches!(head, "people" | "children" | "men" | "women" | "feet" | "teeth")
 }

@@ -7,7 +7,7 @@ use super::mentions::Mentions;
 use crate::embedded::events::{last_person, last_thing};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::phrases::names;
-use crate::embedded::text::{decapitalised, pattern, words};
+use crate::embedded::text::{decapitalised, ends_as_plural, pattern, words};
 
 /// The things that were named last, for "it" and "them".
 #[derive(Default)]
@@ -41,7 +41,7 @@ impl Things {
             .or_else(|| fragment(sentence))
             .filter(|_| !SOMEWHERE.is_match(sentence));
         match named {
-            Some(name) if is_plural(&name) => self.many = Named { name: Some(name), ago: 0 },
+            Some(name) if ends_as_plural(&name) => self.many = Named { name: Some(name), ago: 0 },
             Some(name) => self.one = Named { name: Some(name), ago: 0 },
             None => {}
         }
@@ -97,11 +97,7 @@ fn fragment(sentence: &str) -> Option<String> {
     let said = sentence.split([',', '.', '!', '?']).next()?.trim();
     let words: Vec<&str> = said.split(' ').collect();
     let noun = words.len() > 1 && words.len() < 5 && words.iter().all(|word| names(word));
-    (noun && is_plural(said)).then(|| format!("the {}", decapitalised(said)))
-}
-
-pub(super) fn is_plural(name: &str) -> bool {
-    name.ends_with('s') && !name.ends_with("ss") && !name.ends_with("us")
+    (noun && ends_as_plural(said)).then(|| format!("the {}", decapitalised(said)))
 }
 
 /// "There's soup in the freezer": soup.
@@ -147,7 +143,7 @@ pub(super) fn object_of(task: &str, next: &str) -> Option<String> {
     let (one, other) = (found["one"].trim(), found.name("other").map(|other| other.as_str().trim()));
     let object = match other {
         Some(other) if many => format!("{one} and {other}"),
-        _ if many == is_plural(one) => one.to_owned(),
+        _ if many == ends_as_plural(one) => one.to_owned(),
         _ => return None,
     };
     let bare = object.strip_prefix("a ").or_else(|| object.strip_prefix("an "));
