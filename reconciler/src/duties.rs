@@ -46,7 +46,7 @@ impl Reconciler {
                 if !self.has_time(began) {
                     return Ok(());
                 }
-                repairs.repair(user, job, ledger.reconcile(job)).await?;
+                repairs.repair(user, job, ledger.db().in_time(ledger.reconcile(job))).await?;
             }
             after = page.next;
             if after.is_none() || !self.has_time(began) {

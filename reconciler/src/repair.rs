@@ -30,8 +30,8 @@ impl<'a> Repairs<'a> {
         self.troubled
     }
 
-    /// Says `Reconcile` to one job as `reconciled` does, in a transaction of its own, and counts what was done; an error is the
-    /// row's, passing, or the end of the pass.
+    /// Waits for `reconciled`, which says `Reconcile` to one job in time and in a transaction of its own, and counts what was done; an
+    /// error is the row's, passing, or the end of the pass.
     ///
     /// # Errors
     /// When the pass must end.
@@ -42,7 +42,7 @@ impl<'a> Repairs<'a> {
         reconciled: impl Future<Output = Result<Answer, Error>>,
     ) -> Result<(), Error> {
         let again = std::mem::take(&mut self.trouble);
-        let error = match self.ledger.db().in_time(reconciled).await {
+        let error = match reconciled.await {
             Ok(answer) => {
                 self.metrics.count_answer(&answer);
                 return Ok(());

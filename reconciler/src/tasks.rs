@@ -31,7 +31,8 @@ impl Reconciler {
                 if !self.has_time(began) {
                     return Ok(());
                 }
-                let reconciled = ledger.reconcile_task(&task.job_id, task.dispatch, waits);
+                let reconciled =
+                    ledger.db().in_time(ledger.reconcile_task(&task.job_id, task.dispatch, waits));
                 repairs.repair(&task.user_id, &task.job_id, reconciled).await?;
             }
             after = page.next;

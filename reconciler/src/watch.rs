@@ -68,7 +68,7 @@ async fn look(ledger: &Ledger, metrics: &Metrics, stop: &CancellationToken) -> R
             if stop.is_cancelled() {
                 return Ok(Calm(true));
             }
-            repairs.repair(user, job, ledger.reconcile(job)).await?;
+            repairs.repair(user, job, ledger.db().in_time(ledger.reconcile(job))).await?;
         }
         after = page.next;
         if after.is_none() {
