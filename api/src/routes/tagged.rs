@@ -31,8 +31,8 @@ pub(super) fn answer_json(request: &HeaderMap, body: Bytes) -> Response {
     response
 }
 
-/// Puts the tag on an answer, with leave to keep the answer as long as it is asked for again each time, and for the same key: a
-/// browser's cache is also that of whoever uses the browser next.
+/// Puts the tag on an answer, with leave to keep the answer as long as it is asked for again each time, and for the same key: the
+/// browser's next user has the same cache.
 pub(super) fn put(headers: &mut HeaderMap, tag: &str) {
     if let Ok(tag) = HeaderValue::from_str(tag) {
         headers.insert(header::ETAG, tag);

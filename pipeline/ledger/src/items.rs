@@ -92,11 +92,11 @@ impl Ledger {
             .await?;
         let (after, mut pushes) = (ActionItem::from(after), 0);
         match (awaited(&before), awaited(&after)) {
-            // The date was set or changed: it is told now, and once more when it comes.
+            // The date was set or changed: reminders are sent now, and once more when it comes.
             (_, Some(due)) if before.due_at != Some(due.due_at) => {
                 pushes = reminders::schedule(&mut transaction, user, &[due], now).await?;
             }
-            // Open again with the date that it had: it is told when it comes.
+            // Open again with the date that it had: a reminder is sent when it comes.
             (None, Some(due)) => reminders::resume(&mut transaction, user, &[due], now).await?,
             (Some(_), None) => reminders::cancel(&mut transaction, user, &[item.as_str()], now).await?,
             _ => {}

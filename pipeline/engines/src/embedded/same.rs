@@ -381,7 +381,8 @@ mod tests {
         known.find(other).is_some()
     }
 
-    fn same_fact(one: &str, other: &str) -> bool {
+    /// The same of facts.
+    pub(super) fn same_fact(one: &str, other: &str) -> bool {
         let mut known = known_facts();
         known.add(one);
         known.find(other).is_some()

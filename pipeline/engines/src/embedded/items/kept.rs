@@ -133,7 +133,7 @@ static LATER: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)\b(?:but|i'll|i\s+will|until|till|before|after|only)\b"));
 
 impl Kept {
-    /// Whether another says `sentence` than `speaker`: where nobody is named, a new line may be another's.
+    /// Whether `sentence` may be by another speaker than `speaker`: where nobody is named, a new line may be.
     fn is_other(&self, sentence: &Sentence<'_>, speaker: Option<&str>) -> bool {
         match sentence.speaker {
             None => speaker.is_none() && self.line != sentence.line,

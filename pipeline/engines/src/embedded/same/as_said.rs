@@ -35,19 +35,7 @@ fn is_foreign(said: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{known_facts, known_tasks};
-
-    fn same_task(one: &str, other: &str) -> bool {
-        let mut known = known_tasks();
-        known.add(one);
-        known.find(other).is_some()
-    }
-
-    fn same_fact(one: &str, other: &str) -> bool {
-        let mut known = known_facts();
-        known.add(one);
-        known.find(other).is_some()
-    }
+    use super::super::tests::{same_fact, same_task};
 
     #[test]
     fn what_is_not_english_is_the_same_only_word_by_word() {
