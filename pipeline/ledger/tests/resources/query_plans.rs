@@ -157,6 +157,8 @@ async fn claim_deliveries_uses_its_indexes() {
     assert_uses(&world, "webhook_deliveries", "webhook_deliveries_sending", claim).await;
 }
 
+/// The live quarter is the newest, as in a queue. The table is not vacuumed: that the index is used must not depend on
+/// pages that are known to be visible to all, which no vacuum can say while an older transaction is open.
 #[tokio::test]
 async fn gauges_use_the_indexes_of_live_jobs() {
     let world = World::new().await;
@@ -167,8 +169,8 @@ async fn gauges_use_the_indexes_of_live_jobs() {
                  case when live then 'queued' else 'completed' end, case when live then now() end, \
                  case when not live then 'kept' end, false, false, now(), case when live then now() end, now(), now(), \
                  case when not live then now() end \
-             from (select n, n % 4 = 0 live from generate_series(0, 49999) n) s"]).await;
-    world.database.seed(&["vacuum analyze finalization_jobs"]).await;
+             from (select n, n > 37499 live from generate_series(0, 49999) n) s; \
+             analyze finalization_jobs"]).await;
     let gauges = async |ledger: &Ledger| {
         assert!(Operations::new(ledger).gauges().await.unwrap().jobs.contains(&("queued", 12_500)));
     };
@@ -192,8 +194,8 @@ async fn backlog_uses_partial_indexes_beside_many_dead_letters() {
              insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, \
                  requires_keys, force_process, admitted_at, created_at, updated_at, ready_at, reconcile_after_at) \
              select 'bob', 'q' || n, 'c' || n, 1, 'finalize', 'finalization', 'queued', false, false, now(), now(), now(), \
-                 now(), now() from generate_series(1, 5000) n"]).await;
-    world.database.seed(&["vacuum analyze finalization_jobs"]).await;
+                 now(), now() from generate_series(1, 5000) n; \
+             analyze finalization_jobs"]).await;
     for index in [
         "finalization_jobs_due",
         "finalization_jobs_dead",
