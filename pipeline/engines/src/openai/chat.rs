@@ -157,7 +157,7 @@ impl OpenAi {
     }
 
     /// Asks `text`, which was made for `context` and has `rest` beside a part of the talk, in the known manner, and in the next one as
-    /// long as the server complains of the manner. One is remembered only once it worked.
+    /// long as the server complains of the manner; where no known one is left, all of them anew. One is remembered only once it worked.
     async fn converse(
         &self,
         question: &Question<'_>,
@@ -165,12 +165,15 @@ impl OpenAi {
         context: u32,
         rest: u32,
     ) -> Result<Vec<u8>, Failure> {
-        let mut manner = self.manners.known();
+        let known = self.manners.known();
+        let (mut manner, mut is_anew) = (known, known == Manner::NEWEST);
         loop {
             let request = self.request(manner, question, text);
             match self.line.post(question.stage, "chat/completions", &request).await {
                 Ok(body) => {
-                    self.manners.remember(manner);
+                    if manner != known {
+                        self.manners.remember(manner);
+                    }
                     return Ok(body);
                 }
                 Err(Unanswered::NotUnderstood(complaint, status)) => {
@@ -178,8 +181,15 @@ impl OpenAi {
                         // The next attempt reads smaller parts.
                         self.window.shrink(context, rest);
                     }
-                    manner =
-                        Manners::next(manner, complaint).ok_or_else(|| not_understood(complaint, status))?;
+                    manner = match Manners::next(manner, complaint) {
+                        Some(next) => next,
+                        // Perhaps another server stands there since that was learnt.
+                        None if !is_anew && complaint != Some(Field::Length) => {
+                            is_anew = true;
+                            Manner::NEWEST
+                        }
+                        None => return Err(not_understood(complaint, status)),
+                    };
                 }
                 Err(Unanswered::Failed(failure)) => return Err(failure),
             }

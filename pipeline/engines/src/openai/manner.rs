@@ -2,7 +2,7 @@
 //! remembered, so that a server is asked in a wrong way once and not at every call.
 
 use super::complaint::Field;
-use parking_lot::Mutex;
+use super::learnt::Learnt;
 
 /// How a request asks for JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +26,8 @@ pub(super) struct Manner {
 }
 
 impl Manner {
-    const NEWEST: Self = Self { format: Format::Schema, limit: "max_completion_tokens", temperature: true };
+    pub(super) const NEWEST: Self =
+        Self { format: Format::Schema, limit: "max_completion_tokens", temperature: true };
 
     /// What to try after the server complained of `field`, or of something that it does not name; nothing
     /// when there is no other way left.
@@ -54,17 +55,17 @@ impl Manner {
 }
 
 /// The way that a server is known to understand; at first the newest.
-pub(super) struct Manners(Mutex<Manner>);
+pub(super) struct Manners(Learnt<Manner>);
 
 impl Default for Manners {
     fn default() -> Self {
-        Self(Mutex::new(Manner::NEWEST))
+        Self(Learnt::new(Manner::NEWEST))
     }
 }
 
 impl Manners {
     pub(super) fn known(&self) -> Manner {
-        *self.0.lock()
+        self.0.known()
     }
 
     /// The next way to try, or nothing when all were refused: then the request itself is refused, for
@@ -73,11 +74,9 @@ impl Manners {
         tried.after(complaint)
     }
 
-    /// `manner` worked.
+    /// `manner` worked, after others did not.
     pub(super) fn remember(&self, manner: Manner) {
-        let mut known = self.0.lock();
-        if *known != manner {
-            *known = manner;
+        if self.0.note(manner) {
             tracing::info!(
                 format = ?manner.format,
                 limit = manner.limit,

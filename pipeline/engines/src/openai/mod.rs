@@ -10,6 +10,7 @@ mod assistant;
 mod bill;
 mod chat;
 mod complaint;
+mod learnt;
 mod line;
 mod manner;
 mod merge;

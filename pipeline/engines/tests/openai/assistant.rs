@@ -14,7 +14,7 @@ use mock_model::{Fault, Kind, Manners, Mock, Options, Streaming, Turn as Says};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use crate::world::Counts;
+use crate::world::{self, Counts, Reply as Answer, status, wants_the_newer_limit};
 
 /// Tools that note their calls.
 #[derive(Default)]
@@ -237,6 +237,24 @@ async fn a_server_without_tools_only_words_what_the_rules_found() {
         assert!(last.body.get("tools").is_none());
         assert!(last.body["messages"].to_string().contains("Draft"), "{}", last.body);
     }
+}
+
+#[tokio::test]
+async fn a_server_that_takes_the_place_of_an_older_one_answers_questions() {
+    let says = Answer::Raw(
+        "data: {\"choices\":[{\"delta\":{\"content\":\"Fine.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+    );
+    let replies = [status(400), says.clone(), wants_the_newer_limit(), says.clone(), says];
+    let server = world::World::new(replies).await;
+    for _ in 0..3 {
+        let (reply, _) = ask(server.engine.clone(), "How are you?").await;
+        assert_eq!((reply.text.as_str(), reply.status), ("Fine.", ReplyStatus::Completed), "{reply:?}");
+    }
+    let asked = server.heard();
+    let limits: Vec<_> =
+        asked.iter().map(|asked| asked.body.get("max_completion_tokens").is_some()).collect();
+    assert_eq!(limits, [true, false, false, true, true], "newest, older; older, newest; newest");
+    assert!(asked.iter().all(|asked| asked.body.get("tools").is_some()));
 }
 
 /// Providers refuse what their filters find in a history, and some a long one, without naming a field.

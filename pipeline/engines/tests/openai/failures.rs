@@ -10,7 +10,9 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 use stages::{DescribeTalk, Embed, Engine, Judge, Stage, Verdict};
 
-use crate::world::{Counts, Reply, World, config, description, says, says_text, status, talk};
+use crate::world::{
+    Counts, Reply, World, config, description, says, says_text, status, talk, wants_the_newer_limit,
+};
 
 #[tokio::test]
 async fn every_failure_of_a_server_has_its_code() {
@@ -174,6 +176,34 @@ async fn an_older_server_is_asked_in_its_own_way_and_remembered() {
     assert!(asked[0].get("max_completion_tokens").is_some() && asked[1].get("max_tokens").is_some());
     let text = asked[2]["messages"][1]["content"].as_str().unwrap();
     assert!(text.contains("JSON schema") && text.contains("\"additionalProperties\":false"), "{text}");
+}
+
+#[tokio::test]
+async fn a_server_that_takes_the_place_of_an_older_one_is_asked_in_the_newest_way_again() {
+    let good = json!({"reason": "", "keep": true});
+    let world =
+        World::new([status(400), says(&good), wants_the_newer_limit(), says(&good), says(&good)]).await;
+    for _ in 0..3 {
+        assert_eq!(world.engine.judge(&talk()).await, Ok(Verdict::Keep));
+    }
+    let limits: Vec<_> =
+        world.heard().iter().map(|asked| asked.body.get("max_completion_tokens").is_some()).collect();
+    assert_eq!(limits, [true, false, false, true, true], "newest, older; older, newest; newest");
+}
+
+#[tokio::test]
+async fn what_one_odd_refusal_taught_is_forgotten_after_an_hour() {
+    let good = json!({"reason": "", "keep": true});
+    let world = World::new([status(400), status(400), says(&good), says(&good), says(&good)]).await;
+    for minutes in [0, 30, 31] {
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(minutes * 60)).await;
+        tokio::time::resume();
+        assert_eq!(world.engine.judge(&talk()).await, Ok(Verdict::Keep));
+    }
+    let formats: Vec<_> =
+        world.heard().iter().map(|asked| asked.body["response_format"]["type"].clone()).collect();
+    assert_eq!(formats, ["json_schema", "json_schema", "json_object", "json_object", "json_schema"]);
 }
 
 #[tokio::test]

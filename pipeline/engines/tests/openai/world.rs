@@ -158,6 +158,12 @@ pub(crate) fn status(code: u16) -> Reply {
     Reply::Json(StatusCode::from_u16(code).unwrap(), json!({"error": {"message": "provider text"}}))
 }
 
+/// What newer servers say of `max_tokens`.
+pub(crate) fn wants_the_newer_limit() -> Reply {
+    let error = json!({"message": "Use 'max_completion_tokens' instead.", "param": "max_tokens"});
+    Reply::Json(StatusCode::BAD_REQUEST, json!({"error": error}))
+}
+
 /// A Friday, 11:00 in Berlin.
 pub(crate) fn talk() -> Talk {
     let line = |speaker: &str, is_user, text: &str| Line {

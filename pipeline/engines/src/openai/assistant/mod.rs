@@ -19,6 +19,7 @@ use self::gather::{Gathered, Message};
 use self::request::Request;
 use self::way::Way;
 use super::OpenAi;
+use super::complaint::Field;
 use super::line::Unanswered;
 use crate::embedded;
 
@@ -45,7 +46,8 @@ impl Converse for OpenAi {
 
 impl OpenAi {
     async fn round(&self, round: Round<'_>, say: Say<'_>) -> Result<Step, Trouble> {
-        let way = match self.answer(round, say, self.ways.known(), None).await? {
+        let known = self.ways.known();
+        let way = match self.answer(round, say, (known, known), None).await? {
             Asked::Answered(message) => return Ok(message.step(round.rounds.len())),
             Asked::WithoutTools(way) => way,
         };
@@ -54,23 +56,25 @@ impl OpenAi {
             Step::Answer { text, quotes } => (text, quotes),
             calls => return Ok(calls),
         };
-        match self.answer(round, say, way, Some(&draft)).await? {
+        match self.answer(round, say, (known, way), Some(&draft)).await? {
             Asked::Answered(message) => Ok(Step::Answer { text: message.text, quotes }),
             Asked::WithoutTools(_) => Err(Trouble::ModelRejected),
         }
     }
 
-    /// Asks in `way`, and in older ones for as long as the server understands none. A `draft` is worded without tools.
+    /// Asks in `way`, and in older ones for as long as the server understands none; then, where the `known` one was not the newest, in all
+    /// of them anew. A `draft` is worded without tools.
     async fn answer(
         &self,
         round: Round<'_>,
         say: Say<'_>,
-        mut way: Way,
+        (known, mut way): (Way, Way),
         draft: Option<&str>,
     ) -> Result<Asked, Trouble> {
         let is_for_apps = round.tools.iter().any(|tool| matches!(tool.origin, Origin::App(_)));
         // A stream that broke once says nothing about the next one.
         let mut broke = false;
+        let mut is_anew = known == Way::NEWEST;
         loop {
             let streams = way.stream || broke;
             if draft.is_none() && !way.tools {
@@ -79,11 +83,22 @@ impl OpenAi {
             let request = Request { engine: self, round, way, draft };
             match self.message(&request.body(), way.stream, say).await {
                 Ok(message) => {
-                    self.ways.remember(Way { stream: streams, ..way }, is_for_apps);
+                    let worked = Way { stream: streams, ..way };
+                    if worked != known {
+                        self.ways.remember(worked, is_for_apps);
+                    }
                     return Ok(Asked::Answered(message));
                 }
                 Err(Failed::NotUnderstood(field)) => {
-                    way = way.after(field).ok_or(Trouble::ModelRejected)?;
+                    way = match way.after(field) {
+                        Some(older) => older,
+                        // Perhaps another server stands there since that was learnt.
+                        None if !is_anew && field != Some(Field::Length) => {
+                            is_anew = true;
+                            Way::NEWEST
+                        }
+                        None => return Err(Trouble::ModelRejected),
+                    };
                 }
                 // Nothing was said yet: the same round once more, in one piece.
                 Err(Failed::Garbage { said: false }) if way.stream => way.stream = false,
@@ -135,7 +150,7 @@ enum Asked {
 /// Why a call gave nothing to go on with.
 enum Failed {
     /// The server may not know a field of the request.
-    NotUnderstood(Option<super::complaint::Field>),
+    NotUnderstood(Option<Field>),
     /// What came cannot be read; whether words were said by then.
     Garbage {
         /// Whether the person has seen words of it.

@@ -1,7 +1,7 @@
 //! How the assistant asks a server, and what was learnt of that.
 
 use crate::openai::complaint::Field;
-use parking_lot::Mutex;
+use crate::openai::learnt::Learnt;
 
 /// One way to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) struct Way {
 }
 
 impl Way {
-    const NEWEST: Self =
+    pub(super) const NEWEST: Self =
         Self { stream: true, tools: true, limit: "max_completion_tokens", temperature: true, history: true };
 
     /// What to try after the server complained of `field`, or of something that it does not name; nothing when there is no
@@ -39,29 +39,27 @@ impl Way {
 }
 
 /// The way that a server is known to understand; at first the newest.
-pub(in crate::openai) struct Ways(Mutex<Way>);
+pub(in crate::openai) struct Ways(Learnt<Way>);
 
 impl Default for Ways {
     fn default() -> Self {
-        Self(Mutex::new(Way::NEWEST))
+        Self(Learnt::new(Way::NEWEST))
     }
 }
 
 impl Ways {
     pub(super) fn known(&self) -> Way {
-        *self.0.lock()
+        self.0.known()
     }
 
-    /// `way` worked. One that worked only without the history says nothing about the next one: that history was too long, or
+    /// `way` worked, after others did not. One that worked only without the history says nothing about the next one: that history was too long, or
     /// was refused for what is in it, in every way. And that `is_for_apps` tools were refused says nothing about requests
     /// without the tools of this user's apps.
     pub(super) fn remember(&self, way: Way, is_for_apps: bool) {
-        let mut known = self.0.lock();
-        if !way.history || (is_for_apps && !way.tools && known.tools) {
+        if !way.history || (is_for_apps && !way.tools && self.known().tools) {
             return;
         }
-        if *known != way {
-            *known = way;
+        if self.0.note(way) {
             tracing::info!(
                 stream = way.stream,
                 tools = way.tools,
