@@ -157,7 +157,7 @@ impl OpenAi {
     }
 
     /// Asks `text`, which was made for `context` and has `rest` beside a part of the talk, in the known manner, and in the next one as
-    /// long as the server complains of the manner; where no known one is left, all of them anew. One is remembered only once it worked.
+    /// long as the server complains of the manner; when the last one is refused, all of them anew. One is remembered once it worked.
     async fn converse(
         &self,
         question: &Question<'_>,

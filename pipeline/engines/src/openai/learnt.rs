@@ -27,8 +27,8 @@ impl<T: Copy + PartialEq> Learnt<T> {
         }
     }
 
-    /// From now on `learnt` holds; whether that is news, and not the same once more. Only for what did not hold when it was tried: a call
-    /// that ends as it began teaches nothing, or what is never tried otherwise would never be forgotten.
+    /// From now on `learnt` holds, for an hour; whether that is news. A call that worked in the known way notes nothing, or the hour
+    /// would begin anew with each call and never end.
     pub(super) fn note(&self, learnt: T) -> bool {
         let before = self.last.lock().replace((learnt, Instant::now()));
         before.map_or(self.first, |(before, _)| before) != learnt

@@ -52,8 +52,8 @@ impl Ways {
         self.0.known()
     }
 
-    /// `way` worked, after others did not. One that worked only without the history says nothing about the next one: that history was too long, or
-    /// was refused for what is in it, in every way. And that `is_for_apps` tools were refused says nothing about requests
+    /// `way` worked, after others did not. One that worked only without the history says nothing about the next one: that history was too
+    /// long, or was refused for what is in it, in every way. And that `is_for_apps` tools were refused says nothing about requests
     /// without the tools of this user's apps.
     pub(super) fn remember(&self, way: Way, is_for_apps: bool) {
         if !way.history || (is_for_apps && !way.tools && self.known().tools) {
