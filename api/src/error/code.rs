@@ -116,7 +116,7 @@ codes! {
     StorageFull = "storage_limit_reached" 422 "",
         "The user's stored bytes would exceed their limit.", "Delete conversations, or ask the operator for a higher limit.";
     NoUpgrade = "upgrade_required" 426 "This address takes WebSocket connections only",
-        "The live socket's address was asked for without an upgrade.", "Connect with a WebSocket client.";
+        "The live socket's address was asked for without an upgrade.", "Connect with a WebSocket client; a proxy in between must pass the upgrade on.";
     TooManyRequests = "rate_limited" 429 "Too many requests",
         "The keys of this user send more requests than allowed.", "Wait for `Retry-After`; `RateLimit` says what is left.";
     TooManyMessages = "app_messages_limit_reached" 429 "An app may send 10 messages an hour to a user",
