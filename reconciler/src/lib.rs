@@ -5,7 +5,6 @@
 //! conversations whose socket is gone are ended ([`watch_live`]). Bulk replays that operators asked for are worked off
 //! ([`work_off_replays`]).
 
-mod tasks;
 mod watch;
 
 mod duties;

@@ -1,11 +1,11 @@
 //! Webhook deliveries: at least once, with a stable id, and never at the cost of a run or of another endpoint
 //! (DECISIONS §6).
 
-use std::{sync::Arc, time::Duration};
+use std::{iter, slice, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use outbox::{ClaimedDelivery, ClaimedPush, DeliveryOutcome, SenderLoad};
-use outside::{Sender, Url, sign};
+use outside::{Sender, Url, signed_headers};
 use records::{ActionItem, EventKind, Memory, UserId, WebhookFormat};
 use store::ConversationView;
 use tracing::Span;
@@ -134,16 +134,16 @@ impl FanOut {
         let (mut memory, mut item) = (None, None);
         match (delivery.event, &delivery.subject_id) {
             (Some(EventKind::MemoryCreated), Some(id)) if delivery.format == WebhookFormat::Full => {
-                let named = [id.clone()];
-                memory =
-                    self.shared.with_retries(|| ledger.store().memories_named(user, &named)).await?.pop();
+                let read =
+                    self.shared.with_retries(|| ledger.store().memories_named(user, slice::from_ref(id)));
+                memory = read.await?.pop();
             }
             (Some(EventKind::ActionItemCreated), Some(id))
                 if delivery.format == WebhookFormat::Full && delivery.conversation_id.is_none() =>
             {
-                let named = [id.clone()];
-                item =
-                    self.shared.with_retries(|| ledger.store().action_items_named(user, &named)).await?.pop();
+                let read =
+                    self.shared.with_retries(|| ledger.store().action_items_named(user, slice::from_ref(id)));
+                item = read.await?.pop();
             }
             _ => {}
         }
@@ -171,26 +171,13 @@ type Headers = Vec<(String, String)>;
 fn request(delivery: &ClaimedDelivery, body: &[u8]) -> Result<(Url, Headers), &'static str> {
     let mut url = Url::parse(&delivery.url).map_err(|_| "refused_address")?;
     url.query_pairs_mut().append_pair("uid", delivery.user_id.as_str());
-    let timestamp = delivery.now.timestamp();
-    let id = &delivery.delivery_id;
-    let signatures = signatures(delivery, timestamp, body)?;
-    let headers = [
-        ("content-type", "application/json".to_owned()),
-        ("user-agent", concat!("listen/", env!("CARGO_PKG_VERSION")).to_owned()),
-        ("idempotency-key", id.clone()),
-        ("webhook-id", id.clone()),
-        ("webhook-timestamp", timestamp.to_string()),
-        ("webhook-signature", signatures),
-    ];
-    Ok((url, headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()))
-}
-
-/// One signature per secret that is good at present: a receiver may still hold the one before.
-fn signatures(delivery: &ClaimedDelivery, timestamp: i64, body: &[u8]) -> Result<String, &'static str> {
-    let secrets = std::iter::once(&delivery.secret).chain(&delivery.previous_secret);
-    let signed: Result<Vec<String>, _> =
-        secrets.map(|secret| sign(secret, &delivery.delivery_id, timestamp, body)).collect();
-    signed.map(|signed| signed.join(" ")).map_err(|_| "secret")
+    let (id, timestamp) = (delivery.delivery_id.as_str(), delivery.now.timestamp());
+    let secrets = iter::once(&delivery.secret).chain(&delivery.previous_secret);
+    let mut headers = signed_headers(secrets, id, timestamp, body).map_err(|_| "secret")?;
+    for (name, value) in [("content-type", "application/json"), ("idempotency-key", id)] {
+        headers.push((name.to_owned(), value.to_owned()));
+    }
+    Ok((url, headers))
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ pub use fan_out::Render;
 pub use indexing::index;
 pub use mcp::{McpFailure, McpServer};
 pub use metrics::{ANSWERS, CALL_OUTCOMES, Metrics, OUTCOMES, STAGES, TOKEN_KINDS};
-pub use observer::{Ended, NoObserver, RunEvent, RunObserver};
+pub use observer::{Ended, RunEvent, RunObserver};
 pub use run_slots::RunSlots;
 pub use settings::Settings;
 pub use tools::Tools;

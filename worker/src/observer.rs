@@ -87,9 +87,7 @@ pub trait RunObserver: Send + Sync {
     fn observe(&self, claimed: &StoredJob, event: RunEvent);
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoObserver;
-
-impl RunObserver for NoObserver {
+/// Nobody is shown anything.
+impl RunObserver for () {
     fn observe(&self, _: &StoredJob, _: RunEvent) {}
 }

@@ -134,7 +134,7 @@ fn request(
     vapid: Option<&Vapid>,
 ) -> Result<(Url, Headers, Vec<u8>), &'static str> {
     let url = Url::parse(&push.url).map_err(|_| "refused_address")?;
-    let (mut headers, body) = match &push.kind {
+    let (headers, body) = match &push.kind {
         SubscriptionKind::Webhook => {
             let own = |name: &str, value: &str| (name.to_owned(), value.to_owned());
             let headers = vec![
@@ -151,7 +151,6 @@ fn request(
             web_push(vapid, &keys, &url, &body, TTL_SECONDS, &topic, now).map_err(|_| "keys")?
         }
     };
-    headers.push(("user-agent".to_owned(), concat!("listen/", env!("CARGO_PKG_VERSION")).to_owned()));
     Ok((url, headers, body))
 }
 
@@ -200,7 +199,7 @@ mod tests {
     fn push_to_a_webhook_has_the_text_and_a_stable_id() {
         let (_, headers, body) = request(&push(SubscriptionKind::Webhook), b"{}".to_vec(), None).unwrap();
         assert_eq!(body, b"{}");
-        assert_eq!(names(&headers), ["content-type", "idempotency-key", "webhook-id", "user-agent"]);
+        assert_eq!(names(&headers), ["content-type", "idempotency-key", "webhook-id"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use job::Queue;
 use outbox::{DeliveryPolicy, PushPolicy};
 use outside::Vapid;
 
-use crate::observer::{NoObserver, RunObserver};
+use crate::observer::RunObserver;
 use crate::run_slots::RunSlots;
 
 /// How a process works (DECISIONS §7). Defaults are the documented ones.
@@ -58,7 +58,7 @@ impl Default for Settings {
             pushes: PushPolicy::default(),
             apps: true,
             vapid: None,
-            observer: Arc::new(NoObserver),
+            observer: Arc::new(()),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use apps::{Answered, Manifest, Outgoing, Tool, ToolFailure};
 use ledger::Shards;
-use outside::{Call, Caller, Heard, Url, sign};
+use outside::{Call, Caller, Heard, Url, signed_headers};
 use records::UserId;
 use serde_json::{Map, Value};
 use store::InstalledApp;
@@ -144,13 +144,8 @@ impl Tools {
     /// The request with the signature by which an app can know us: over the body, or over the query.
     fn signed(&self, app: &InstalledApp, outgoing: Outgoing) -> Option<Call> {
         let (id, timestamp) = (format!("msg_{}", self.chance.id()), app.now.timestamp());
-        let signature = sign(app.secret.as_ref()?, &id, timestamp, outgoing.signed()).ok()?;
-        let mut headers = vec![
-            ("accept".to_owned(), "application/json".to_owned()),
-            ("webhook-id".to_owned(), id),
-            ("webhook-timestamp".to_owned(), timestamp.to_string()),
-            ("webhook-signature".to_owned(), signature),
-        ];
+        let mut headers = signed_headers([app.secret.as_ref()?], &id, timestamp, outgoing.signed()).ok()?;
+        headers.push(("accept".to_owned(), "application/json".to_owned()));
         if outgoing.body.is_some() {
             headers.push(("content-type".to_owned(), "application/json".to_owned()));
         }

@@ -12,9 +12,8 @@ use tracing::Instrument;
 
 use crate::{
     Db, Error, Hosts, Secrets, Shard, Waker,
-    deadline::{ANSWER, SuspectConnections},
+    deadline::{ANSWER, SuspectConnections, is_idle},
     locate::Locator,
-    release,
 };
 
 /// What sessions call themselves where nothing else was asked for; `verify` knows them by it.
@@ -189,7 +188,7 @@ fn sessions(size: u32, shard: Shard, locator: &Locator, suspects: &SuspectConnec
         })
         .after_release(move |session, _| {
             let is_doubted = after.are_raised();
-            Box::pin(async move { if is_doubted { release::is_idle(session).await } else { Ok(true) } })
+            Box::pin(async move { if is_doubted { is_idle(session).await } else { Ok(true) } })
         })
 }
 

@@ -9,7 +9,6 @@ use records::UserId;
 pub struct Cursor {
     /// What the walk is ordered by.
     pub at: Timestamp,
-    #[sqlx(try_from = "String")]
     pub user_id: UserId,
     pub id: String,
 }

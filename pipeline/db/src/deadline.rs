@@ -25,7 +25,8 @@ pub(crate) const ANSWER: Duration = Duration::from_secs(15);
 /// statement. One that died since fails what it is used for, like one that dies a moment later.
 const BELIEVED: Duration = Duration::from_secs(1);
 
-/// How long a session may take to say that it lives.
+/// How long a session may take to say that it lives. One that is still busy with an abandoned statement is closed: to wait for it would
+/// keep its place in the pool taken.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
 /// How long sessions are kept at least though they reach a server that only reads: new ones reach no other.
@@ -180,6 +181,31 @@ impl Db {
     pub fn suspect_connections(&self) {
         self.suspects.raise();
         self.locator.seek();
+    }
+}
+
+/// Whether a session that was given up may be used again: the server says that it is in no transaction. When no answer came in time it
+/// may be silent, busy, or in a transaction of which the driver does not know. sqlx's pool would wait for it without a limit, and asks
+/// whether it is alive, not whether it is idle.
+///
+/// # Errors
+/// When it said nothing, or something else: the pool closes it without a goodbye.
+pub(crate) async fn is_idle(session: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    let answer = tokio::time::timeout(SIGN_OF_LIFE, idle(session)).await;
+    answer.unwrap_or_else(|_| Err(silence()))
+}
+
+/// The driver keeps what the server says of each session to itself, but compares it in `begin_with`: a statement that begins no
+/// transaction is refused as one, unless a transaction is open already.
+async fn idle(session: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    match session.begin_with(include_str!("../sql/sessions/sign_of_life.sql")).await {
+        Err(sqlx::Error::BeginFailed) => Ok(true),
+        Ok(_) | Err(sqlx::Error::InvalidSavePointStatement) => Ok(false),
+        // Of a transaction that failed, the server ignores every statement but its end.
+        Err(sqlx::Error::Database(refusal)) if refusal.code().is_some_and(|code| code == "25P02") => {
+            Ok(false)
+        }
+        Err(error) => Err(error),
     }
 }
 

@@ -1,6 +1,6 @@
 //! How the machine can break. `Display` never includes the source: a database's words may hold a person's.
 
-use std::panic::Location;
+use std::{borrow::Cow, panic::Location};
 
 use records::OverBudget;
 use sqlx::{error::DatabaseError, migrate::MigrateError, postgres::PgDatabaseError};
@@ -127,10 +127,9 @@ impl Error {
     pub fn is_of_one_row(&self) -> bool {
         match self {
             // A conflict, or a row that another transaction has locked.
-            Self::Unavailable { source: sqlx::Error::Database(refusal), .. } => {
-                refusal.code().is_some_and(|code| code.starts_with("40") || code == "55P03")
+            Self::Unavailable { .. } => {
+                self.code().is_some_and(|code| code.starts_with("40") || code == "55P03")
             }
-            Self::Unavailable { .. } => false,
             _ => self.trouble().is_none(),
         }
     }
@@ -142,23 +141,20 @@ impl Error {
         match source {
             sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) => true,
             // Operator intervention: a shutdown, a crash of another session, or an administrator's word.
-            sqlx::Error::Database(refusal) => refusal.code().is_some_and(|code| code.starts_with("57P0")),
-            _ => false,
+            _ => self.code().is_some_and(|code| code.starts_with("57P0")),
         }
     }
 
     /// Whether the session had planned the statement by another schema than there is now: nothing was done, and a repeat
     /// on a new session is answered.
     pub fn is_of_an_old_plan(&self) -> bool {
-        let (Self::Unavailable { source, .. } | Self::Refused { source, .. }) = self else { return false };
-        matches!(source, sqlx::Error::Database(refusal) if is_old_plan(refusal.as_ref()))
+        self.said().is_some_and(is_old_plan)
     }
 
     /// Whether the session reached a server that only reads: one that a failover has left behind, to which an address or a
     /// proxy still leads. Nothing was done, and a new session may reach the one that writes.
     pub fn is_of_a_reader(&self) -> bool {
-        let Self::Unavailable { source, .. } = self else { return false };
-        matches!(source, sqlx::Error::Database(refusal) if refusal.code().is_some_and(|code| code == READS_ONLY))
+        self.code().is_some_and(|code| code == READS_ONLY)
     }
 
     /// Whether a failover could explain it: another server of a list may accept writes by now.
@@ -175,9 +171,13 @@ impl Error {
     /// The database's own words and its SQLSTATE, without the place in the server's code that drivers add; `None` when
     /// it was not the database that refused. For a terminal alone: such words may hold what a person said.
     pub fn refusal(&self) -> Option<String> {
-        let refusal = self.said()?;
-        let code = refusal.code().map(|code| format!(" (SQLSTATE {code})")).unwrap_or_default();
-        Some(format!("{}{code}", refusal.message()))
+        let code = self.code().map(|code| format!(" (SQLSTATE {code})")).unwrap_or_default();
+        Some(format!("{}{code}", self.said()?.message()))
+    }
+
+    /// The SQLSTATE of the database's refusal.
+    fn code(&self) -> Option<Cow<'_, str>> {
+        self.said()?.code()
     }
 
     fn said(&self) -> Option<&dyn DatabaseError> {

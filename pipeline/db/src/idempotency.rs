@@ -103,10 +103,10 @@ impl Db {
         id: &str,
     ) -> Result<bool, Error> {
         let (mut transaction, _) = self.begin().await?;
-        let deleted = sqlx::query(statement).bind(user.as_str()).bind(id).execute(&mut *transaction).await?;
+        let deleted = change_of_user(&mut transaction, statement, user, id).await?;
         forget_answers(&mut transaction, user, &[id]).await?;
         transaction.commit().await?;
-        Ok(deleted.rows_affected() > 0)
+        Ok(deleted > 0)
     }
 
     /// The same of something to which very many rows belong: whole batches of them go first, each in a transaction of its own, by `rows`,
@@ -140,6 +140,17 @@ impl Db {
         transaction.commit().await?;
         Ok(gone.rows_affected())
     }
+}
+
+/// Changes or deletes something of a user's, by the statement that takes the user and its id. Returns how many rows.
+pub async fn change_of_user(
+    connection: &mut PgConnection,
+    statement: &'static str,
+    user: &UserId,
+    id: &str,
+) -> Result<u64, sqlx::Error> {
+    let change = sqlx::query(statement).bind(user.as_str()).bind(id);
+    Ok(change.execute(connection).await?.rows_affected())
 }
 
 /// What is known of a request, within the transaction that would make it: its caller holds a lock that orders requests of one name.

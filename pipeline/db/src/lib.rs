@@ -15,7 +15,6 @@ mod lock;
 mod migrate;
 mod owner;
 mod pooler;
-mod release;
 pub mod secrets;
 mod shard;
 mod waker;
@@ -29,7 +28,7 @@ use crate::{deadline::SuspectConnections, locate::Locator};
 
 pub use cursor::{After, Cursor, KeysetPage};
 pub use error::{Error, Trouble};
-pub use idempotency::{Repeat, RequestKey};
+pub use idempotency::{Repeat, RequestKey, change_of_user};
 pub use locate::{Hosts, writes};
 pub use lock::{TurnLease, lock_user};
 pub use migrate::{ENCODING, MIGRATOR, Migrated, applied, encoding};

@@ -38,8 +38,8 @@ impl Db {
 }
 
 /// Locks a user's row, which comes first in the order of locks: an operation that counts a user's objects before adding to
-/// them holds it.
-pub async fn lock_user(connection: &mut PgConnection, user: &UserId) -> Result<(), Error> {
-    sqlx::query(include_str!("../sql/users/lock.sql")).bind(user.as_str()).execute(connection).await?;
-    Ok(())
+/// them holds it. Returns whether there is such a user, who is not being deleted.
+pub async fn lock_user(connection: &mut PgConnection, user: &UserId) -> Result<bool, Error> {
+    let stays = sqlx::query_scalar(include_str!("../sql/users/lock.sql")).bind(user.as_str());
+    Ok(stays.fetch_optional(connection).await?.unwrap_or(false))
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use db::{Error, index_of};
-use job::{Command, Queue, Timestamp, WorkerId};
+use job::{Command, JobId, Queue, Timestamp, WorkerId};
 use parking_lot::Mutex;
 use records::UserId;
 use sqlx::{Connection as _, PgConnection};
@@ -284,6 +284,12 @@ impl Ledger {
             .await?)
     }
 
+    /// Defers a row that errors by five minutes, so that it stops no page.
+    pub async fn defer(&self, user: &UserId, job: &JobId) -> Result<(), Error> {
+        let mut connection = self.db.pool().acquire().await?;
+        defer(&mut connection, user.as_str(), job.as_str()).await
+    }
+
     /// The job under a lease, as it is to be stored; `None` where the decision refuses.
     fn lease(&self, stored: &StoredJob, worker: &WorkerId, now: Timestamp) -> Option<StoredJob> {
         let claim = Command::Claim { generation: stored.job.generation, worker: worker.clone(), keys: false };
@@ -319,7 +325,7 @@ impl ClaimRequest {
 }
 
 /// Defers one job by five minutes, so that it stops no other.
-pub(crate) async fn defer(connection: &mut PgConnection, user: &str, job: &str) -> Result<(), Error> {
+async fn defer(connection: &mut PgConnection, user: &str, job: &str) -> Result<(), Error> {
     sqlx::query(include_str!("../sql/claim/defer.sql")).bind(user).bind(job).execute(connection).await?;
     Ok(())
 }

@@ -2,7 +2,6 @@
 //! arrive together are committed together.
 
 mod batch;
-mod deleted;
 mod items;
 mod memories;
 mod write;
@@ -15,7 +14,8 @@ use std::{
 
 use db::Error;
 use job::{Outcome, Refusal};
-use records::{EventKind, MemoryCategory, SameThing, Structured, Timestamp};
+use records::{EventKind, KnownTexts, MemoryCategory, SameThing, Structured, Timestamp};
+use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::{Ledger, StoredJob, retry_conflicts};
@@ -134,4 +134,41 @@ fn people_with<'a>(kept: &[&'a Completion], wanted: impl Fn(&Results) -> bool) -
     let of = kept.iter().filter(|completion| wanted(&completion.results));
     let people: BTreeSet<&str> = of.map(|completion| completion.claimed.user_id.as_str()).collect();
     people.into_iter().collect()
+}
+
+#[derive(sqlx::FromRow)]
+struct Deleted {
+    #[sqlx(flatten)]
+    of: About,
+    content: String,
+}
+
+/// What users deleted of what earlier revisions extracted, which is not extracted again (DECISIONS §4, "a later revision"): the things of
+/// `kind`, as the column says it, of each completion's conversation, each list made by `comparison`.
+/// Read behind what the completion takes back, because a deletion that is under way holds its row until then, and behind
+/// what is there: what is deleted between the two reads is in both.
+async fn deleted(
+    connection: &mut PgConnection,
+    kept: &[&Completion],
+    kind: &'static str,
+    comparison: fn(&dyn SameThing) -> Box<dyn KnownTexts>,
+) -> Result<Vec<Box<dyn KnownTexts>>, Error> {
+    let claims = || kept.iter().map(|completion| &completion.claimed).filter(|claimed| claimed.revision > 1);
+    let mut found: HashMap<About, Vec<String>> = HashMap::new();
+    if claims().next().is_some() {
+        let rows: Vec<Deleted> = sqlx::query_as(include_str!("../sql/completion/deleted_words.sql"))
+            .bind(claims().map(|claimed| claimed.user_id.as_str()).collect::<Vec<_>>())
+            .bind(claims().map(|claimed| claimed.conversation_id.as_str()).collect::<Vec<_>>())
+            .bind(kind)
+            .fetch_all(connection)
+            .await?;
+        found = grouped(rows.into_iter().map(|row| (row.of, row.content)));
+    }
+    let texts = |completion: &&Completion| {
+        let mut texts = comparison(&*completion.same);
+        let words = found.get(&completion.about());
+        words.into_iter().flatten().for_each(|content| texts.add(content));
+        texts
+    };
+    Ok(kept.iter().map(texts).collect())
 }

@@ -1,6 +1,6 @@
 //! The deletion of a conversation, which withdraws its jobs.
 
-use db::{Error, idempotency::forget_answers};
+use db::{Error, change_of_user, idempotency::forget_answers};
 use job::Command;
 use outbox::reminders::lock_subscriptions;
 use records::{ConversationId, UserId};
@@ -46,11 +46,7 @@ impl Ledger {
                 include_str!("../sql/conversations/cancel_deliveries.sql"),
                 include_str!("../sql/conversations/erase_deliveries.sql"),
             ] {
-                sqlx::query(statement)
-                    .bind(user.as_str())
-                    .bind(conversation.as_str())
-                    .execute(&mut *transaction)
-                    .await?;
+                change_of_user(&mut transaction, statement, user, conversation.as_str()).await?;
             }
             forget_answers(&mut transaction, user, &[conversation.as_str()]).await?;
             sqlx::query(include_str!("../sql/conversations/note_deleted.sql"))

@@ -1,16 +1,18 @@
-//! One operation on one job: decide, store by compare-and-set, and write what the decision wants written with it.
+//! One operation on one job: decide, store by compare-and-set, and write what the decision wants written with it; and how a run
+//! asks for it that did not succeed.
 
 use std::collections::BTreeMap;
 
+use chrono::Duration;
 use db::Error;
-use job::{Cause, Command, Effect, Job, Refusal, State, Step, Timestamp};
+use job::{Cause, Command, Effect, Epoch, FailureCode, Job, Refusal, State, Step, Timestamp};
 use outbox::announce::{Event, Events, announce};
 use records::{ConversationId, EventKind, UserId};
 use sqlx::{PgConnection, Postgres, Transaction};
 use trace::TraceContext;
 
 use crate::{
-    Ledger,
+    LeaseToken, Ledger,
     history::{self, Detail},
     row::{self, StoredJob},
 };
@@ -79,7 +81,60 @@ pub enum Answer {
     Missing,
 }
 
+/// What a holder says of its run when it did not succeed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transition {
+    /// Given back unharmed, at once or later.
+    Release {
+        /// Zero for at once.
+        delay: Duration,
+    },
+    Fail {
+        code: FailureCode,
+        /// A provider's Retry-After.
+        retry_after: Option<Duration>,
+        /// −200..=200.
+        jitter_permille: i32,
+    },
+    /// The user's key was refused.
+    Park,
+}
+
+impl Transition {
+    fn command(self, epoch: Epoch) -> Command {
+        match self {
+            Self::Release { delay } => Command::Release { epoch, delay },
+            Self::Fail { code, retry_after, jitter_permille } => {
+                Command::Fail { epoch, code, retry_after, jitter_permille }
+            }
+            Self::Park => Command::Park { epoch },
+        }
+    }
+}
+
 impl Ledger {
+    /// Records how the run whose lease is `token` ended without success; `cause` is what lies behind it, for operators.
+    ///
+    /// # Errors
+    /// When the database does not answer: the holder repeats the same call.
+    pub async fn settle(
+        &self,
+        token: &LeaseToken,
+        transition: Transition,
+        cause: Option<&Cause>,
+    ) -> Result<Answer, Error> {
+        retry_conflicts!("settling a run", async {
+            let (mut transaction, now) = self.db.begin().await?;
+            let Some(read) = row::read(&mut transaction, &token.job_id).await? else {
+                return Ok(Answer::Missing);
+            };
+            let command = transition.command(token.epoch);
+            let answer = self.decide(&mut transaction, &read, command, cause, now).await?;
+            self.commit(transaction, answer).await
+        })
+        .await
+    }
+
     /// Decides `command` on a job that was read, stores it and writes its effects, inside the caller's transaction. `cause` is
     /// what lies behind a failure or a release. Completion writes the conversation and the totals itself; every other effect is
     /// written here.

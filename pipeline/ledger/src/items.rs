@@ -1,6 +1,6 @@
 //! A user's own changes of action items: the item, its reminder and its events in one transaction.
 
-use db::{Error, idempotency::forget_answers};
+use db::{Error, change_of_user, idempotency::forget_answers};
 use outbox::{
     announce::announce_created,
     deliveries::forget_objects,
@@ -8,7 +8,6 @@ use outbox::{
 };
 use records::{ActionItem, ActionItemId, EventKind, Timestamp, UserId};
 use sqlx::PgConnection;
-use store::items::ItemRow;
 
 use crate::Ledger;
 
@@ -48,7 +47,7 @@ impl Ledger {
     ) -> Result<Vec<ActionItem>, Error> {
         let ids: Vec<&str> = new.iter().map(|item| item.id.as_str()).collect();
         let (mut transaction, now) = self.db.begin_creating(&ids).await?;
-        let rows: Vec<ItemRow> = sqlx::query_as(include_str!("../sql/items/insert.sql"))
+        let items: Vec<ActionItem> = sqlx::query_as(include_str!("../sql/items/insert.sql"))
             .bind(user.as_str())
             .bind(now)
             .bind(&ids)
@@ -57,7 +56,6 @@ impl Ledger {
             .bind(new.iter().map(|item| item.due_at).collect::<Vec<_>>())
             .fetch_all(&mut *transaction)
             .await?;
-        let items: Vec<ActionItem> = rows.into_iter().map(ActionItem::from).collect();
         let entries =
             announce_created(&mut transaction, user, EventKind::ActionItemCreated, &ids, now).await?;
         let dues: Vec<Due> = items.iter().filter_map(awaited).collect();
@@ -80,7 +78,7 @@ impl Ledger {
     ) -> Result<Option<ActionItem>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
         let Some(before) = lock(&mut transaction, user, item).await? else { return Ok(None) };
-        let after: ItemRow = sqlx::query_as(include_str!("../sql/items/update.sql"))
+        let after: ActionItem = sqlx::query_as(include_str!("../sql/items/update.sql"))
             .bind(user.as_str())
             .bind(item.as_str())
             .bind(now)
@@ -90,7 +88,7 @@ impl Ledger {
             .bind(change.due_at.flatten())
             .fetch_one(&mut *transaction)
             .await?;
-        let (after, mut pushes) = (ActionItem::from(after), 0);
+        let mut pushes = 0;
         match (awaited(&before), awaited(&after)) {
             // The date was set or changed: reminders are sent now, and once more when it comes.
             (_, Some(due)) if before.due_at != Some(due.due_at) => {
@@ -112,10 +110,7 @@ impl Ledger {
         let Some(before) = lock(&mut transaction, user, item).await? else { return Ok(false) };
         // Its reminder and its pushes go with it.
         lock_subscriptions(&mut transaction, user).await?;
-        sqlx::query(include_str!("../sql/items/delete.sql"))
-            .bind(user.as_str())
-            .bind(item.as_str())
-            .execute(&mut *transaction)
+        change_of_user(&mut transaction, include_str!("../sql/items/delete.sql"), user, item.as_str())
             .await?;
         let conversation = before.conversation_id.as_ref().map(|id| id.as_str());
         let held_by: Vec<&str> = [Some(item.as_str()), conversation].into_iter().flatten().collect();
@@ -132,10 +127,9 @@ async fn lock(
     user: &UserId,
     item: &ActionItemId,
 ) -> Result<Option<ActionItem>, sqlx::Error> {
-    let row: Option<ItemRow> = sqlx::query_as(include_str!("../sql/items/lock.sql"))
+    sqlx::query_as(include_str!("../sql/items/lock.sql"))
         .bind(user.as_str())
         .bind(item.as_str())
         .fetch_optional(connection)
-        .await?;
-    Ok(row.map(ActionItem::from))
+        .await
 }

@@ -23,7 +23,6 @@ mod repair;
 pub mod row;
 mod run_input;
 mod shards;
-mod transitions;
 mod users;
 
 use std::sync::Arc;
@@ -50,7 +49,7 @@ pub use checkpoints::{Spent, spent_by};
 pub use claim::{ClaimRequest, JobClaims};
 pub use claim_named::{Delivered, NamedClaim};
 pub use complete::{Completion, Finished, NewItem, NewMemory, Results};
-pub use effects::Answer;
+pub use effects::{Answer, Transition};
 pub use history::Event;
 pub use items::{ItemChange, NewActionItem};
 pub use job::CheckpointKey;
@@ -61,7 +60,6 @@ pub use renew::Renewal;
 pub use row::{LeaseToken, StoredJob};
 pub use run_input::{Content, RecentItem, RunInput};
 pub use shards::Shards;
-pub use transitions::Transition;
 
 /// How a process talks to its database.
 #[derive(Clone)]

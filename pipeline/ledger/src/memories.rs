@@ -3,7 +3,6 @@
 use db::{Error, idempotency::forget_answers};
 use outbox::{announce::announce_created, deliveries::forget_objects};
 use records::{EventKind, Memory, MemoryCategory, MemoryId, UserId};
-use store::memories::MemoryRow;
 
 use crate::Ledger;
 
@@ -45,7 +44,7 @@ impl Ledger {
         let (mut transaction, now) = self.db.begin_creating(&ids).await?;
         let mut memories = Vec::with_capacity(new.len());
         for memory in new {
-            let row: MemoryRow = sqlx::query_as(include_str!("../sql/memories/insert.sql"))
+            let memory = sqlx::query_as(include_str!("../sql/memories/insert.sql"))
                 .bind(user.as_str())
                 .bind(memory.id.as_str())
                 .bind(&memory.content)
@@ -55,7 +54,7 @@ impl Ledger {
                 .bind(now)
                 .fetch_one(&mut *transaction)
                 .await?;
-            memories.push(row.try_into()?);
+            memories.push(memory);
         }
         let entries = announce_created(&mut transaction, user, EventKind::MemoryCreated, &ids, now).await?;
         transaction.commit().await?;
@@ -74,7 +73,7 @@ impl Ledger {
         change: &MemoryChange,
     ) -> Result<Option<Memory>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        let row: Option<MemoryRow> = sqlx::query_as(include_str!("../sql/memories/update.sql"))
+        let memory = sqlx::query_as(include_str!("../sql/memories/update.sql"))
             .bind(user.as_str())
             .bind(memory.as_str())
             .bind(now)
@@ -85,7 +84,7 @@ impl Ledger {
             .fetch_optional(&mut *transaction)
             .await?;
         transaction.commit().await?;
-        row.map(Memory::try_from).transpose()
+        Ok(memory)
     }
 
     /// Deletes a memory for good, with its undelivered events. `false`: no such memory.

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use db::Error;
+use db::{Error, change_of_user};
 use job::{Command, FailureCode, Job, JobId, Timestamp};
 use records::UserId;
 use sqlx::PgConnection;
@@ -131,11 +131,8 @@ impl Ledger {
         let answer = self.decide(connection, read, command, None, now).await?;
         let Answer::Granted { job, .. } = &answer else { return Ok(answer) };
         if let Operation::Replay { from_scratch: true } = operation {
-            sqlx::query(include_str!("../sql/checkpoints/delete.sql"))
-                .bind(read.user_id.as_str())
-                .bind(job.id.as_str())
-                .execute(&mut *connection)
-                .await?;
+            let delete = include_str!("../sql/checkpoints/delete.sql");
+            change_of_user(connection, delete, &read.user_id, job.id.as_str()).await?;
         }
         record(connection, (read, job), operation, action, now).await?;
         Ok(answer)

@@ -4,15 +4,12 @@
 //! bound, and of the dead letters only the newest are looked at.
 
 use db::Error;
-use job::FailureCode;
+use job::{FailureCode, Queue};
 
 use crate::Operations;
 
 /// What an untold event can be waiting for.
 const DELIVERY_STATES: [&str; 4] = ["due", "later", "paused", "sending"];
-
-/// The queues.
-const QUEUES: [&str; 2] = ["finalization", "creation"];
 
 /// Where the endpoints of so many users fail, their deliveries count as late: the cause is likely ours.
 pub const MANY_FAILING: i64 = 5;
@@ -107,7 +104,7 @@ impl Operations {
             .fetch_all(&mut *transaction)
             .await?;
         Ok(Backlog {
-            queues: counts_of(QUEUES, &due),
+            queues: counts_of(Queue::ALL.iter().map(|queue| queue.as_str()), &due),
             deliveries: counts_of(DELIVERY_STATES, &waiting),
             dead_letters: counts_of(FailureCode::ALL.iter().map(|code| code.as_str()), &dead),
             ..leases

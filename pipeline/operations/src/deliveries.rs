@@ -1,7 +1,7 @@
 //! What operators do about an endpoint's deliveries: one more round of tries for one of them, and the end of a wait, of one or
 //! of all that wait for an endpoint that is back.
 
-use db::Error;
+use db::{Error, change_of_user};
 use job::Timestamp;
 use ledger::OperatorAction;
 use outbox::{Redelivery, deliveries::make_due};
@@ -99,7 +99,7 @@ impl Operations {
             .bind(now)
             .execute(&mut *transaction)
             .await?;
-        close_breaker(&mut transaction, user, endpoint).await?;
+        change_of_user(&mut transaction, CLOSE_BREAKER, user, endpoint).await?;
         let subject = delivery_subject(endpoint, delivery);
         action.record(&mut transaction, "try_webhook_now", Some(user), &subject, now).await?;
         transaction.commit().await?;
@@ -133,13 +133,16 @@ impl Operations {
             transaction.rollback().await?;
             return Ok(Some(TriedNow::Nothing));
         }
-        close_breaker(&mut transaction, user, endpoint).await?;
+        change_of_user(&mut transaction, CLOSE_BREAKER, user, endpoint).await?;
         action.record(&mut transaction, "try_webhook_now", Some(user), endpoint, now).await?;
         transaction.commit().await?;
         self.db.waker().deliveries_written();
         Ok(Some(TriedNow::Due(due)))
     }
 }
+
+/// The next try is let through.
+const CLOSE_BREAKER: &str = include_str!("../sql/deliveries/close_breaker.sql");
 
 /// How an action on one delivery names it: (endpoint)/(delivery).
 pub fn delivery_subject(endpoint: &str, delivery: &str) -> String {
@@ -158,17 +161,4 @@ pub(crate) async fn lock(
         .bind(now)
         .fetch_optional(connection)
         .await
-}
-
-async fn close_breaker(
-    connection: &mut PgConnection,
-    user: &UserId,
-    endpoint: &str,
-) -> Result<(), sqlx::Error> {
-    sqlx::query(include_str!("../sql/deliveries/close_breaker.sql"))
-        .bind(user.as_str())
-        .bind(endpoint)
-        .execute(connection)
-        .await
-        .map(drop)
 }

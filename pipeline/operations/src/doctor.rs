@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 
 use crate::{LastRound, Operations, round::last_round};
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Examination {
     /// The database's clock.
     pub at: Timestamp,
@@ -70,7 +70,6 @@ impl Operations {
                 .await?,
             encoding: encoding(connection).await?,
             writes: writes(connection).await?,
-            disk_is_full: false,
             unknown_migrations: applied.iter().copied().filter(|version| !known.contains(version)).collect(),
             missing_migrations: missing,
             extensions: texts(connection, include_str!("../sql/doctor/extensions.sql")).await?,
@@ -78,9 +77,6 @@ impl Operations {
             connections: sqlx::query_as(include_str!("../sql/doctor/connections.sql"))
                 .fetch_one(&mut *connection)
                 .await?,
-            without_owners: 0,
-            unwatched_leases: 0,
-            ahead: 0.0,
             old_transactions: sqlx::query_as(include_str!("../sql/doctor/old_transactions.sql"))
                 .fetch_all(&mut *connection)
                 .await?,
@@ -88,8 +84,8 @@ impl Operations {
             blind_role: texts(connection, include_str!("../sql/doctor/blind_role.sql")).await?.pop(),
             waiting_for_locks: number(connection, include_str!("../sql/doctor/waiting_for_locks.sql"))
                 .await?,
-            bloated: Vec::new(),
-            last_round: None,
+            // Asked below, where they can be.
+            ..Examination::default()
         };
         if found.missing_migrations.is_empty() {
             found.without_owners =

@@ -3,7 +3,7 @@
 use db::{Error, lock_user, secrets::Context};
 use records::{EventKind, Timestamp, UserId, WebhookFormat};
 use secrecy::SecretString;
-use sqlx::PgConnection;
+use sqlx::{FromRow, PgConnection, postgres::PgRow};
 
 use crate::{Outbox, deliveries::waiting};
 
@@ -25,7 +25,7 @@ pub struct NewEndpoint {
 }
 
 /// A stored endpoint, without its secret.
-#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Endpoint {
     #[sqlx(rename = "endpoint_id")]
     pub id: String,
@@ -138,9 +138,10 @@ impl Outbox {
                 return Ok(Err(EndpointChangeRefusal::SameUrl));
             }
         }
-        let Some(endpoint) = write_change(&mut transaction, user, id, change, now).await? else {
+        let Some(changed) = write_change(&mut transaction, user, id, change, now).await? else {
             return Ok(Err(EndpointChangeRefusal::Missing));
         };
+        let endpoint = Endpoint::from_row(&changed)?;
         match change.enabled {
             Some(true) => waiting::wake(&mut transaction, user.as_str(), id, now).await?,
             Some(false) => waiting::park(&mut transaction, user.as_str(), id).await?,
@@ -202,17 +203,18 @@ async fn is_of_another(
         .await
 }
 
-/// Changes an endpoint's row. Enabling clears every mark of failure; disabling one that is disabled keeps its reason.
+/// Changes an endpoint's row, and returns it unread: an operator enables one whose events only a newer version knows. Enabling
+/// clears every mark of failure; disabling one that is disabled keeps its reason.
 pub async fn write_change(
     connection: &mut PgConnection,
     user: &UserId,
     id: &str,
     change: &EndpointChange,
     now: Timestamp,
-) -> Result<Option<Endpoint>, sqlx::Error> {
+) -> Result<Option<PgRow>, sqlx::Error> {
     let events: Option<Vec<&str>> =
         change.events.as_ref().map(|events| events.iter().map(|event| event.as_str()).collect());
-    sqlx::query_as(include_str!("../sql/endpoints/update.sql"))
+    sqlx::query(include_str!("../sql/endpoints/update.sql"))
         .bind(user.as_str())
         .bind(id)
         .bind(now)

@@ -5,8 +5,6 @@ use std::collections::{HashMap, HashSet};
 
 /// How many times one claim looks past receivers and users that can take no more.
 pub(crate) const ROUNDS: usize = 8;
-/// What a claim reads for each row that it may take, so that one receiver's backlog seldom fills a page.
-pub(crate) const PAGE_FACTOR: i64 = 4;
 
 /// A due row, by its key.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
@@ -28,18 +26,6 @@ impl DueRow {
         let of = |field: fn(&Self) -> &str| rows.clone().map(field).collect();
         [of(|row| &row.user_id), of(|row| &row.receiver_id), of(|row| &row.delivery_id)]
     }
-}
-
-/// Parts what this process can send from the keys of what it cannot.
-pub(crate) fn sendable<T>(read: impl Iterator<Item = Result<T, DueRow>>) -> (Vec<T>, Vec<DueRow>) {
-    let (mut sendable, mut unsendable) = (Vec::new(), Vec::new());
-    for row in read {
-        match row {
-            Ok(row) => sendable.push(row),
-            Err(key) => unsendable.push(key),
-        }
-    }
-    (sendable, unsendable)
 }
 
 /// What the claiming process has under way. A user may have no more of it than is free: one user alone comes to half, and of `n`

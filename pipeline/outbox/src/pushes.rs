@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use db::Error;
+use db::{Error, change_of_user};
 use records::{ActionItemId, Timestamp, UserId};
 
 use crate::{
@@ -180,11 +180,8 @@ impl Outbox {
         };
         if is_over {
             // A browser that let its subscription go makes a new one; a webhook that says 410 is taken at its word.
-            sqlx::query(include_str!("../sql/subscriptions/delete.sql"))
-                .bind(user)
-                .bind(subscription)
-                .execute(&mut *transaction)
-                .await?;
+            let delete = include_str!("../sql/subscriptions/delete.sql");
+            change_of_user(&mut transaction, delete, &claimed.user_id, subscription).await?;
         }
         transaction.commit().await?;
         // One more of this user's may be sent.

@@ -1,6 +1,9 @@
 //! What a claim reads of the rows that are due, deliveries and pushes alike. Where the oldest are all of receivers that can take no
 //! more, it goes from receiver to receiver instead, and these take turns: what it reads does not grow with what is due.
 
+use std::time::Duration;
+
+use chrono::TimeDelta;
 use db::Error;
 use parking_lot::Mutex;
 use records::Timestamp;
@@ -8,10 +11,19 @@ use sqlx::PgConnection;
 
 use crate::fair::{DueRow, Passed};
 
+/// What a claim reads for each row that it may take, so that one receiver's backlog seldom fills a page.
+const PAGE_FACTOR: i64 = 4;
 /// How many of the oldest due rows a round looks at, whose they ever are.
 const OLDEST: i64 = 1_000;
 /// How many receivers a round looks at, at most twice.
 const RECEIVERS: i64 = 500;
+
+/// Rows whose sender died that one claim gives up.
+const DEAD: i64 = 1_000;
+/// How long a row waits that this process cannot send, as long as a job that it cannot claim.
+pub(crate) const UNSENDABLE: TimeDelta = TimeDelta::minutes(5);
+/// For how long a row waits for a process that can send it; after that it is exhausted, and `recover` sends it.
+const GIVEN_UP_UNSENT: TimeDelta = TimeDelta::days(3);
 
 /// A receiver's oldest row that is not finished.
 #[derive(sqlx::FromRow)]
@@ -35,6 +47,53 @@ pub(crate) struct Statements {
     pub(crate) oldest: &'static str,
     /// Goes from receiver to receiver.
     pub(crate) by_receiver: &'static str,
+    /// Gives up rows whose sender died in their last try: what kills its sender must end.
+    pub(crate) give_up_dead: &'static str,
+    /// Has taken rows wait that cannot be sent.
+    pub(crate) put_back: &'static str,
+}
+
+impl Statements {
+    /// Returns how many were given up, whose sender died in the try after the last of `schedule`.
+    pub(crate) async fn give_up_dead(
+        &self,
+        connection: &mut PgConnection,
+        schedule: &[Duration],
+        now: Timestamp,
+    ) -> Result<u64, sqlx::Error> {
+        let dead = sqlx::query(self.give_up_dead).bind(now);
+        let dead = dead.bind(i32::try_from(schedule.len()).unwrap_or(i32::MAX)).bind(DEAD);
+        Ok(dead.execute(connection).await?.rows_affected())
+    }
+
+    /// Parts what this process can send from the keys of what it cannot, which is put back.
+    pub(crate) async fn sendable<T>(
+        &self,
+        connection: &mut PgConnection,
+        read: impl Iterator<Item = Result<T, DueRow>>,
+        now: Timestamp,
+    ) -> Result<(Vec<T>, Vec<DueRow>), sqlx::Error> {
+        let (mut sendable, mut unsendable) = (Vec::new(), Vec::new());
+        for row in read {
+            match row {
+                Ok(row) => sendable.push(row),
+                Err(key) => unsendable.push(key),
+            }
+        }
+        if !unsendable.is_empty() {
+            let [users, receivers, deliveries] = DueRow::columns(unsendable.iter());
+            sqlx::query(self.put_back)
+                .bind(users)
+                .bind(receivers)
+                .bind(deliveries)
+                .bind(now + UNSENDABLE)
+                .bind(now - GIVEN_UP_UNSENT)
+                .bind(now)
+                .execute(connection)
+                .await?;
+        }
+        Ok((sendable, unsendable))
+    }
 }
 
 /// The user and the receiver whose turn was last in a claim that went from receiver to receiver; empty at first.
@@ -42,30 +101,34 @@ pub(crate) struct Statements {
 pub(crate) struct LastTurn(Mutex<(String, String)>);
 
 impl LastTurn {
-    /// At most `page` rows that are due, or whose sender died, of receivers that are not passed; oldest first where they are among
-    /// the oldest of all.
+    /// Rows that are due, or whose sender died, of receivers that are not passed, some more than are `wanted`; oldest first where
+    /// they are among the oldest of all. Where only users are left who had their turn, the next turn begins.
     pub(crate) async fn due(
         &self,
         connection: &mut PgConnection,
         statements: &Statements,
-        page: i64,
-        passed: &Passed,
+        wanted: i64,
+        passed: &mut Passed,
         now: Timestamp,
     ) -> Result<Vec<DueRow>, Error> {
-        let (users, receivers) = passed.receivers();
-        let due: Vec<DueRow> = sqlx::query_as(statements.oldest)
-            .bind(now)
-            .bind(users)
-            .bind(receivers)
-            .bind(page)
-            .bind(passed.users())
-            .bind(OLDEST)
-            .fetch_all(&mut *connection)
-            .await?;
-        if due.is_empty() {
-            self.by_receiver(connection, statements, page, passed, now).await
-        } else {
-            Ok(due)
+        let page = wanted.saturating_mul(PAGE_FACTOR);
+        loop {
+            let (users, receivers) = passed.receivers();
+            let mut due: Vec<DueRow> = sqlx::query_as(statements.oldest)
+                .bind(now)
+                .bind(users)
+                .bind(receivers)
+                .bind(page)
+                .bind(passed.users())
+                .bind(OLDEST)
+                .fetch_all(&mut *connection)
+                .await?;
+            if due.is_empty() {
+                due = self.by_receiver(connection, statements, page, passed, now).await?;
+            }
+            if !due.is_empty() || !passed.begin_next_turn() {
+                return Ok(due);
+            }
         }
     }
 

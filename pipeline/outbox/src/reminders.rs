@@ -164,7 +164,6 @@ async fn write_pushes(
 
 #[derive(sqlx::FromRow)]
 struct Fired {
-    #[sqlx(try_from = "String")]
     user_id: UserId,
     #[sqlx(flatten)]
     noticed: Noticed,

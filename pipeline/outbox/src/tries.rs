@@ -8,11 +8,6 @@ use records::Timestamp;
 /// A receiver's Retry-After counts up to this long (DECISIONS §6).
 const LONGEST_WISH: Duration = Duration::from_secs(24 * 3_600);
 
-/// How long a row waits that this process cannot send, as long as a job that it cannot claim.
-pub(crate) const UNSENDABLE: TimeDelta = TimeDelta::minutes(5);
-/// For how long a row waits for a process that can send it; after that it is exhausted, and `recover` sends it.
-pub(crate) const GIVEN_UP_UNSENT: TimeDelta = TimeDelta::days(3);
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryOutcome {
     /// 2xx.

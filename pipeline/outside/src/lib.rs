@@ -26,5 +26,5 @@ pub use lookup::{Lookup, SystemLookup};
 /// The types of [`Guard::check_url`] and [`Sender::post`], and of a [`Call`].
 pub use reqwest::{Method, Url};
 pub use sender::{Answer, Sender};
-pub use signature::{BadSecret, new_secret, sign};
+pub use signature::{BadSecret, new_secret, signed_headers};
 pub use web_push::{BadKeys, BadVapid, BrowserKeys, Vapid, web_push};

@@ -18,10 +18,25 @@ pub fn new_secret(random: [u8; 32]) -> SecretString {
     SecretString::from(format!("{PREFIX}{}", STANDARD.encode(random)))
 }
 
-/// The value of `webhook-signature` for one attempt: `v1,` and the base64 of the HMAC-SHA256 of
-/// `id.timestamp.body`. `id` is the `webhook-id`, without a dot; `timestamp` the attempt's
-/// `webhook-timestamp` in Unix seconds. While a secret is being rotated, join two values by a space.
-pub fn sign(secret: &SecretString, id: &str, timestamp: i64, body: &[u8]) -> Result<String, BadSecret> {
+/// The headers that sign one attempt: its `webhook-id`, without a dot; its `webhook-timestamp` in Unix seconds; and a
+/// signature for each of `secrets`: while one is being rotated, a receiver may hold either.
+pub fn signed_headers<'s>(
+    secrets: impl IntoIterator<Item = &'s SecretString>,
+    id: &str,
+    timestamp: i64,
+    body: &[u8],
+) -> Result<Vec<(String, String)>, BadSecret> {
+    let signatures = secrets.into_iter().map(|secret| sign(secret, id, timestamp, body));
+    let headers = [
+        ("webhook-id", id.to_owned()),
+        ("webhook-timestamp", timestamp.to_string()),
+        ("webhook-signature", signatures.collect::<Result<Vec<_>, _>>()?.join(" ")),
+    ];
+    Ok(headers.map(|(name, value)| (name.to_owned(), value)).into())
+}
+
+/// `v1,` and the base64 of the HMAC-SHA256 of `id.timestamp.body`.
+fn sign(secret: &SecretString, id: &str, timestamp: i64, body: &[u8]) -> Result<String, BadSecret> {
     let key = key_of(secret)?;
     let mut mac = Hmac::<Sha256>::new_from_slice(&key).map_err(|_| BadSecret)?;
     mac.update(format!("{id}.{timestamp}.").as_bytes());

@@ -65,7 +65,7 @@ impl fmt::Display for Source {
 }
 
 /// Where on Earth: latitude −90..=90, longitude −180..=180 (DECISIONS §1), validated by the API.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, sqlx::FromRow)]
 pub struct Geolocation {
     /// Degrees north.
     pub latitude: f64,

@@ -3,9 +3,10 @@
 use crate::{ActionItemId, ConversationId, FolderId, MemoryCategory, MemoryId, Timestamp};
 
 /// Something to be done (spec, "Action item").
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct ActionItem {
     /// Its id.
+    #[sqlx(rename = "action_item_id")]
     pub id: ActionItemId,
     /// 1–500 characters.
     pub description: String,
@@ -26,13 +27,15 @@ pub struct ActionItem {
 }
 
 /// Something worth remembering about the person (DECISIONS §1).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Memory {
     /// Its id.
+    #[sqlx(rename = "memory_id")]
     pub id: MemoryId,
     /// 1–500 characters.
     pub content: String,
     /// One of the ten.
+    #[sqlx(try_from = "String")]
     pub category: MemoryCategory,
     /// `true` for public, `false` for private.
     pub public: bool,

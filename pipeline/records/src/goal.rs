@@ -58,13 +58,15 @@ impl Measure {
 }
 
 /// Something that a person aims at (DECISIONS §1, "goal").
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, sqlx::FromRow)]
 pub struct Goal {
     /// Its id, `goal_…`.
+    #[sqlx(rename = "goal_id")]
     pub id: GoalId,
     /// 1–500 characters.
     pub title: String,
     /// How it is measured.
+    #[sqlx(try_from = "String")]
     pub goal_type: GoalType,
     /// Where it is reached.
     pub target_value: f64,

@@ -1,7 +1,8 @@
 //! What is kept: the plain, validated things that the service remembers of a person.
 //!
-//! Nothing here is `Serialize`: wire shapes live in `api`, rows in `store`, `outbox` and `ledger`, checkpoint shapes in
-//! `stages`. Constructors refuse; inside, nothing is checked twice.
+//! Nothing here is `Serialize`: wire shapes live in `api`, checkpoint shapes in `stages`. What is one row of a table says how it is
+//! read (`FromRow`); statements, and rows that are something else, live in `store`, `outbox` and `ledger`. Constructors refuse;
+//! inside, nothing is checked twice.
 
 mod apps;
 mod budget;

@@ -69,7 +69,7 @@ pub struct KeptManifest {
 pub struct App {
     #[sqlx(rename = "app_id")]
     pub id: String,
-    #[sqlx(rename = "user_id", try_from = "String")]
+    #[sqlx(rename = "user_id")]
     pub owner: UserId,
     #[sqlx(flatten)]
     pub fields: AppFields,

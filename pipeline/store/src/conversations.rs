@@ -60,7 +60,7 @@ pub struct ConversationView {
 /// A conversation that still takes words.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct InProgress {
-    #[sqlx(rename = "conversation_id", try_from = "String")]
+    #[sqlx(rename = "conversation_id")]
     pub id: ConversationId,
     /// A socket fills it, or did.
     pub is_live: bool,

@@ -1,6 +1,6 @@
 //! Folders. Locks of changes: the person's row, the folder, its conversations.
 
-use db::{Error, idempotency::forget_answers, lock_user};
+use db::{Error, change_of_user, idempotency::forget_answers, lock_user};
 use records::{FolderId, Timestamp, UserId};
 use sqlx::PgConnection;
 
@@ -9,7 +9,7 @@ use crate::Store;
 /// A folder as its owner sees it (DECISIONS §1, "folder").
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct FolderView {
-    #[sqlx(rename = "folder_id", try_from = "String")]
+    #[sqlx(rename = "folder_id")]
     pub id: FolderId,
     /// 1–100 characters.
     pub name: String,
@@ -159,11 +159,8 @@ impl Store {
                 .rows_affected();
             taken_out += emptied;
             if emptied < TAKEN_OUT {
-                sqlx::query(include_str!("../sql/folders/delete.sql"))
-                    .bind(user.as_str())
-                    .bind(folder.as_str())
-                    .execute(&mut *transaction)
-                    .await?;
+                let delete = include_str!("../sql/folders/delete.sql");
+                change_of_user(&mut transaction, delete, user, folder.as_str()).await?;
                 forget_answers(&mut transaction, user, &[folder.as_str()]).await?;
                 transaction.commit().await?;
                 return Ok(DeletedFolder::Deleted { taken_out });

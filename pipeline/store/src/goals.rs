@@ -67,23 +67,21 @@ pub struct GoalPoint {
 impl Store {
     /// A page of goals: active ones first, oldest first, then by id.
     pub async fn goals(&self, user: &UserId, filter: &GoalFilter) -> Result<Vec<Goal>, Error> {
-        let rows: Vec<GoalRow> = sqlx::query_as(include_str!("../sql/goals/list.sql"))
+        Ok(sqlx::query_as(include_str!("../sql/goals/list.sql"))
             .bind(user.as_str())
             .bind(filter.include_inactive)
             .bind(filter.limit)
             .bind(filter.offset)
             .fetch_all(self.db.pool())
-            .await?;
-        rows.into_iter().map(Goal::try_from).collect()
+            .await?)
     }
 
     pub async fn goal(&self, user: &UserId, goal: &GoalId) -> Result<Option<Goal>, Error> {
-        let row: Option<GoalRow> = sqlx::query_as(include_str!("../sql/goals/get.sql"))
+        Ok(sqlx::query_as(include_str!("../sql/goals/get.sql"))
             .bind(user.as_str())
             .bind(goal.as_str())
             .fetch_optional(self.db.pool())
-            .await?;
-        row.map(Goal::try_from).transpose()
+            .await?)
     }
 
     /// Stores a goal as an active one; of three others that were active, the oldest no longer is (DECISIONS §3,
@@ -91,7 +89,7 @@ impl Store {
     pub async fn create_goal(&self, user: &UserId, new: &NewGoal) -> Result<Goal, Error> {
         let (mut transaction, now) = self.db.begin_creating(&[new.id.as_str()]).await?;
         lock_user(&mut transaction, user).await?;
-        let row: GoalRow = sqlx::query_as(include_str!("../sql/goals/insert.sql"))
+        let goal = sqlx::query_as(include_str!("../sql/goals/insert.sql"))
             .bind(user.as_str())
             .bind(new.id.as_str())
             .bind(&new.title)
@@ -106,7 +104,7 @@ impl Store {
             .await?;
         make_room(&mut transaction, user, &new.id, now).await?;
         transaction.commit().await?;
-        row.try_into()
+        Ok(goal)
     }
 
     /// Deletes a goal with its history. `false`: no such goal.
@@ -134,7 +132,7 @@ impl Store {
         if !faults.is_empty() {
             return Ok(Err(GoalRefusal::Wrong(faults)));
         }
-        let row: GoalRow = sqlx::query_as(include_str!("../sql/goals/update.sql"))
+        let changed = sqlx::query_as(include_str!("../sql/goals/update.sql"))
             .bind(user.as_str())
             .bind(goal.as_str())
             .bind(now)
@@ -152,7 +150,7 @@ impl Store {
             make_room(&mut transaction, user, goal, now).await?;
         }
         transaction.commit().await?;
-        row.try_into().map(Ok)
+        Ok(Ok(changed))
     }
 
     /// Sets where a goal stands, and notes it for the day; or says why not: a boolean goal stands at 0 or at 1.
@@ -172,7 +170,7 @@ impl Store {
         if !faults.is_empty() {
             return Ok(Err(GoalRefusal::Wrong(faults)));
         }
-        let row: GoalRow = sqlx::query_as(include_str!("../sql/goals/set_progress.sql"))
+        let changed = sqlx::query_as(include_str!("../sql/goals/set_progress.sql"))
             .bind(user.as_str())
             .bind(goal.as_str())
             .bind(value)
@@ -188,7 +186,7 @@ impl Store {
             .execute(&mut *transaction)
             .await?;
         transaction.commit().await?;
-        row.try_into().map(Ok)
+        Ok(Ok(changed))
     }
 
     /// A goal's history of the last `days` UTC days, today included, newest first. `None`: no such goal.
@@ -268,48 +266,11 @@ async fn make_room(
     Ok(())
 }
 
-#[derive(Clone, Debug, sqlx::FromRow)]
-struct GoalRow {
-    goal_id: String,
-    title: String,
-    goal_type: String,
-    target_value: f64,
-    current_value: f64,
-    min_value: f64,
-    max_value: f64,
-    unit: Option<String>,
-    is_active: bool,
-    created_at: Timestamp,
-    updated_at: Timestamp,
-}
-
 /// A person's goal as it stands; its row is locked until the transaction ends. `None`: no such goal.
 async fn locked(connection: &mut PgConnection, user: &UserId, goal: &GoalId) -> Result<Option<Goal>, Error> {
-    let row: Option<GoalRow> = sqlx::query_as(include_str!("../sql/goals/lock.sql"))
+    Ok(sqlx::query_as(include_str!("../sql/goals/lock.sql"))
         .bind(user.as_str())
         .bind(goal.as_str())
         .fetch_optional(connection)
-        .await?;
-    row.map(Goal::try_from).transpose()
-}
-
-impl TryFrom<GoalRow> for Goal {
-    type Error = Error;
-
-    fn try_from(row: GoalRow) -> Result<Self, Error> {
-        let wrong = || Error::ImpossibleRow { table: "goals", id: row.goal_id.clone(), column: "goal_type" };
-        Ok(Self {
-            goal_type: GoalType::from_name(&row.goal_type).ok_or_else(wrong)?,
-            id: GoalId::new(row.goal_id),
-            title: row.title,
-            target_value: row.target_value,
-            current_value: row.current_value,
-            min_value: row.min_value,
-            max_value: row.max_value,
-            unit: row.unit,
-            is_active: row.is_active,
-            created_at: row.created_at,
-            updated_at: row.updated_at,
-        })
-    }
+        .await?)
 }

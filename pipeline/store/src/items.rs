@@ -1,7 +1,7 @@
 //! Action items.
 
 use db::Error;
-use records::{ActionItem, ActionItemId, ConversationId, Timestamp, UserId};
+use records::{ActionItem, ConversationId, UserId};
 use sqlx::QueryBuilder;
 
 use crate::{
@@ -38,49 +38,18 @@ impl Store {
         push_after(&mut query, filter.page.after.as_ref(), "(position, action_item_id)");
         query.push(" order by created_at desc, position, action_item_id");
         push_page(&mut query, &filter.page);
-        let rows: Vec<ItemRow> = query.build_query_as().fetch_all(self.db.pool()).await?;
-        Ok(rows.into_iter().map(ActionItem::from).collect())
+        Ok(query.build_query_as().fetch_all(self.db.pool()).await?)
     }
 
     /// Those of the named items that still exist, in the order of their names.
     pub async fn action_items_named(&self, user: &UserId, ids: &[String]) -> Result<Vec<ActionItem>, Error> {
-        let rows: Vec<ItemRow> = sqlx::query_as(include_str!("../sql/items/by_ids.sql"))
+        Ok(sqlx::query_as(include_str!("../sql/items/by_ids.sql"))
             .bind(user.as_str())
             .bind(ids)
             .fetch_all(self.db.pool())
-            .await?;
-        Ok(rows.into_iter().map(ActionItem::from).collect())
+            .await?)
     }
 }
 
-/// What [`ItemRow`] reads.
+/// What [`ActionItem`] is read from.
 const ITEM_COLUMNS: &str = "action_item_id, description, completed, created_at, updated_at, due_at, completed_at, conversation_id, position";
-
-#[derive(Clone, Debug, sqlx::FromRow)]
-pub struct ItemRow {
-    action_item_id: String,
-    description: String,
-    completed: bool,
-    created_at: Timestamp,
-    updated_at: Timestamp,
-    due_at: Option<Timestamp>,
-    completed_at: Option<Timestamp>,
-    conversation_id: Option<String>,
-    position: i32,
-}
-
-impl From<ItemRow> for ActionItem {
-    fn from(row: ItemRow) -> Self {
-        Self {
-            id: ActionItemId::new(row.action_item_id),
-            description: row.description,
-            completed: row.completed,
-            created_at: row.created_at,
-            updated_at: row.updated_at,
-            due_at: row.due_at,
-            completed_at: row.completed_at,
-            conversation_id: row.conversation_id.map(ConversationId::new),
-            position: row.position,
-        }
-    }
-}

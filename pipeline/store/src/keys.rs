@@ -45,7 +45,6 @@ pub struct Key {
 /// Who stands behind a presented key.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct KeyOwner {
-    #[sqlx(try_from = "String")]
     pub user_id: UserId,
     pub key_id: String,
     /// What it may do.

@@ -5,15 +5,6 @@ use records::{Geolocation, Timestamp, UserId};
 
 use crate::Store;
 
-#[derive(sqlx::FromRow)]
-struct Row {
-    latitude: f64,
-    longitude: f64,
-    address: Option<String>,
-    google_place_id: Option<String>,
-    location_type: Option<String>,
-}
-
 impl Store {
     /// Notes where a user is, also when nothing changed: it is known for 30 minutes from `at`, or from now, on. A newer note
     /// stays. `false`: no such user, or a newer one is known.
@@ -38,17 +29,10 @@ impl Store {
 
     /// Where a user is, if that was noted within the last 30 minutes.
     pub async fn location(&self, user: &UserId) -> Result<Option<Geolocation>, Error> {
-        let row: Option<Row> = sqlx::query_as(include_str!("../sql/location/read.sql"))
+        Ok(sqlx::query_as(include_str!("../sql/location/read.sql"))
             .bind(user.as_str())
             .fetch_optional(self.db.pool())
-            .await?;
-        Ok(row.map(|row| Geolocation {
-            latitude: row.latitude,
-            longitude: row.longitude,
-            address: row.address,
-            google_place_id: row.google_place_id,
-            location_type: row.location_type,
-        }))
+            .await?)
     }
 
     pub async fn forget_location(&self, user: &UserId) -> Result<(), Error> {

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use db::{After, Error};
-use records::{ConversationId, Memory, MemoryCategory, MemoryId, Timestamp, UserId};
+use records::{Memory, MemoryCategory, UserId};
 use sqlx::QueryBuilder;
 
 use crate::{
@@ -45,73 +45,28 @@ impl Store {
         push_after(&mut query, filter.after.as_ref(), "(0, memory_id)");
         query.push(" order by created_at desc, memory_id");
         push_rows(&mut query, filter.limit, if filter.after.is_some() { 0 } else { filter.offset });
-        let rows = query.build_query_as::<MemoryRow>().fetch(self.db.pool());
-        load_within(rows, Memory::try_from, words, reserve).await
+        let rows = query.build_query_as::<Memory>().fetch(self.db.pool());
+        load_within(rows, Ok, words, reserve).await
     }
 
     /// Those of the named memories that still exist, in the order of their names.
     pub async fn memories_named(&self, user: &UserId, ids: &[String]) -> Result<Vec<Memory>, Error> {
-        let rows: Vec<MemoryRow> = sqlx::query_as(include_str!("../sql/memories/by_ids.sql"))
+        Ok(sqlx::query_as(include_str!("../sql/memories/by_ids.sql"))
             .bind(user.as_str())
             .bind(ids)
             .fetch_all(self.db.pool())
-            .await?;
-        rows.into_iter().map(Memory::try_from).collect()
+            .await?)
     }
 }
 
-/// What [`MemoryRow`] reads.
-const MEMORY_COLUMNS: &str = "memory_id, content, category, visibility, tags, created_at, updated_at, \
+/// What [`Memory`] is read from.
+const MEMORY_COLUMNS: &str = "memory_id, content, category, visibility = 'public' as public, tags, created_at, updated_at, \
      manually_added, reviewed, user_review, edited, scoring, conversation_id";
-
-#[derive(Clone, Debug, sqlx::FromRow)]
-pub struct MemoryRow {
-    memory_id: String,
-    content: String,
-    category: String,
-    visibility: String,
-    tags: Vec<String>,
-    created_at: Timestamp,
-    updated_at: Timestamp,
-    manually_added: bool,
-    reviewed: bool,
-    user_review: Option<bool>,
-    edited: bool,
-    scoring: Option<String>,
-    conversation_id: Option<String>,
-}
 
 /// The bytes of its words, and what each of them takes besides.
 fn words(memory: &Memory) -> usize {
     let tags = memory.tags.iter().map(|tag| tag.len() + size_of::<String>());
     memory.content.len() + tags.sum::<usize>()
-}
-
-impl TryFrom<MemoryRow> for Memory {
-    type Error = Error;
-
-    fn try_from(row: MemoryRow) -> Result<Self, Error> {
-        let wrong = |column| Error::ImpossibleRow { table: "memories", id: row.memory_id.clone(), column };
-        Ok(Self {
-            category: MemoryCategory::from_name(&row.category).ok_or_else(|| wrong("category"))?,
-            public: match row.visibility.as_str() {
-                "public" => true,
-                "private" => false,
-                _ => return Err(wrong("visibility")),
-            },
-            id: MemoryId::new(row.memory_id),
-            content: row.content,
-            tags: row.tags,
-            created_at: row.created_at,
-            updated_at: row.updated_at,
-            manually_added: row.manually_added,
-            reviewed: row.reviewed,
-            user_review: row.user_review,
-            edited: row.edited,
-            scoring: row.scoring,
-            conversation_id: row.conversation_id.map(ConversationId::new),
-        })
-    }
 }
 
 /// The column `visibility`.

@@ -35,33 +35,6 @@ pub fn length(segments: &[Segment]) -> TimeDelta {
     TimeDelta::microseconds((seconds * 1e6).round() as i64)
 }
 
-#[derive(Clone, Debug, sqlx::FromRow)]
-pub(crate) struct SegmentRow {
-    segment_id: Option<String>,
-    content: String,
-    speaker: Option<String>,
-    speaker_id: Option<i32>,
-    is_user: bool,
-    person_id: Option<String>,
-    start_seconds: f64,
-    end_seconds: f64,
-}
-
-impl From<SegmentRow> for Segment {
-    fn from(row: SegmentRow) -> Self {
-        Self {
-            id: row.segment_id,
-            text: row.content,
-            speaker: row.speaker,
-            speaker_id: row.speaker_id,
-            is_user: row.is_user,
-            person_id: row.person_id,
-            start: row.start_seconds,
-            end: row.end_seconds,
-        }
-    }
-}
-
 /// The bytes of a segment's words and labels, which is what a conversation has a limit of.
 pub fn said(segment: &Segment) -> usize {
     let labels = [&segment.id, &segment.speaker, &segment.person_id];

@@ -10,7 +10,7 @@ use crate::{LimitsChange, Store, search::forget_words};
 /// A person and the settings that stages read.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct User {
-    #[sqlx(rename = "user_id", try_from = "String")]
+    #[sqlx(rename = "user_id")]
     pub id: UserId,
     pub name: Option<String>,
     /// An IANA name, always one that chrono-tz knows.

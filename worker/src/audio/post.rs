@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use outbox::{AudioReceiver, Health};
-use outside::{Answer, Failure, Url, sign};
+use outside::{Answer, Failure, Url, signed_headers};
 use records::{Timestamp, UserId};
 use tokio::time::{Instant, sleep};
 
@@ -88,13 +88,7 @@ fn request(
 ) -> Option<(Url, Vec<(String, String)>)> {
     let mut url = Url::parse(&receiver.url).ok()?;
     url.query_pairs_mut().append_pair("sample_rate", &rate.to_string()).append_pair("uid", user.as_str());
-    let signature = sign(&receiver.secret, id, timestamp, body).ok()?;
-    let headers = [
-        ("content-type", "application/octet-stream".to_owned()),
-        ("user-agent", concat!("listen/", env!("CARGO_PKG_VERSION")).to_owned()),
-        ("webhook-id", id.to_owned()),
-        ("webhook-timestamp", timestamp.to_string()),
-        ("webhook-signature", signature),
-    ];
-    Some((url, headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()))
+    let mut headers = signed_headers([&receiver.secret], id, timestamp, body).ok()?;
+    headers.push(("content-type".to_owned(), "application/octet-stream".to_owned()));
+    Some((url, headers))
 }

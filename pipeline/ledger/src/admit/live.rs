@@ -2,7 +2,7 @@
 
 use std::{slice, time::Duration};
 
-use db::Error;
+use db::{Error, change_of_user};
 use job::Origin;
 use records::{ConversationId, Status, Timestamp, UserId};
 use serde_json::Value;
@@ -71,11 +71,8 @@ impl Ledger {
             }
             if !standing.has_content {
                 if matches!(by, EndedBy::Reconciler { .. }) {
-                    sqlx::query(include_str!("../../sql/conversations/delete.sql"))
-                        .bind(user.as_str())
-                        .bind(id.as_str())
-                        .execute(&mut *transaction)
-                        .await?;
+                    let delete = include_str!("../../sql/conversations/delete.sql");
+                    change_of_user(&mut transaction, delete, user, id.as_str()).await?;
                     transaction.commit().await?;
                 }
                 return Ok(LiveAdmission::Empty);

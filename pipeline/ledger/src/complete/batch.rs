@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use db::{Error, lock_user};
+use db::{Error, change_of_user, lock_user};
 use job::{Command, Job, Outcome, Refusal, Timestamp};
 use outbox::{
     announce::{Event, Events, announce},
@@ -127,11 +127,8 @@ async fn wait_for_locks(connection: &mut PgConnection, batch: &[Arc<Completion>]
         if completion.outcome == Outcome::Kept {
             lock_user(connection, user_id).await?;
         }
-        sqlx::query(include_str!("../../sql/completion/wait_for_job.sql"))
-            .bind(user_id.as_str())
-            .bind(job.id.as_str())
-            .execute(&mut *connection)
-            .await?;
+        let wait = include_str!("../../sql/completion/wait_for_job.sql");
+        change_of_user(connection, wait, user_id, job.id.as_str()).await?;
         lock_conversation(connection, user_id, conversation_id).await?;
     }
     Ok(())

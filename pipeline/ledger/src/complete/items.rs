@@ -9,7 +9,7 @@ use records::KnownTexts;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{Completion, NewItem, column, deleted::deleted, grouped, thing_id};
+use super::{Completion, NewItem, column, deleted, grouped, thing_id};
 
 /// The namespace of derived ids; part of the durable contract.
 const ITEMS: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f69_7465_6d73_0000_0000);

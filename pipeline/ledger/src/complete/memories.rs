@@ -8,7 +8,7 @@ use records::KnownTexts;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{Completion, NewMemory, column, deleted::deleted, grouped, thing_id};
+use super::{Completion, NewMemory, column, deleted, grouped, thing_id};
 
 /// At most 4 memories per conversation (spec, "Limits").
 const PER_CONVERSATION: usize = 4;

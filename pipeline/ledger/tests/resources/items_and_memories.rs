@@ -57,7 +57,7 @@ async fn action_items_are_filtered_by_date_state_and_conversation() {
 }
 
 #[tokio::test]
-async fn unknown_memory_category_is_an_impossible_row() {
+async fn unknown_memory_category_is_refused_by_its_column() {
     let world = World::new().await;
     world
         .run(
@@ -72,6 +72,6 @@ async fn unknown_memory_category_is_an_impossible_row() {
         .memories(&world.ann, &MemoryFilter { limit: 1, ..Default::default() })
         .await
         .unwrap_err();
-    assert!(matches!(error, Error::ImpossibleRow { table: "memories", column: "category", .. }));
+    assert!(matches!(error, Error::Refused { .. }) && error.to_string().contains("category"), "{error}");
     assert!(!error.to_string().contains("Private words"));
 }

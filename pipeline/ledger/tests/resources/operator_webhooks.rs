@@ -394,3 +394,13 @@ async fn try_is_recorded_with_its_time() {
     let view = world.operations().endpoint_views(None, None, 9).await.unwrap().remove(0);
     assert!(view.is_slow() && view.try_ms.unwrap() >= 3_000, "{view:?}");
 }
+
+/// After a roll-back: the operator's `listen webhooks enable` failed.
+#[tokio::test]
+async fn operator_enables_an_endpoint_whose_events_only_a_newer_version_knows() {
+    let world = with_failing_endpoints().await;
+    world.run("update webhook_endpoints set events = '{conversation.translated}'").await;
+    let enabled = world.operations().enable_endpoint(&world.ann, "w", &olga()).await.unwrap();
+    assert_eq!(enabled, Some(Enabled::Enabled));
+    assert_eq!(recorded(&world).await, ["enable_webhook"]);
+}

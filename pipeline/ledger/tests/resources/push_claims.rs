@@ -241,10 +241,10 @@ async fn pushes_of_dead_senders_in_the_last_try_are_given_up_in_batches() {
                      tries, sending_until, created_at) \
                  select user_id, 's', 'd_' || n, 'i', 'set', due_at, 'sending', 99, \
                      clock_timestamp() - interval '1 minute', now() \
-                 from reminders, generate_series(1, 150) n where user_id = 'ann'",
+                 from reminders, generate_series(1, 1200) n where user_id = 'ann'",
         )
         .await;
-    for given_up in [100, 50, 0] {
+    for given_up in [1_000, 200, 0] {
         let claims = world.ledger.outbox().claim_pushes(0, &PushPolicy::default(), None).await.unwrap();
         assert_eq!(claims.given_up, given_up);
     }

@@ -1,11 +1,11 @@
--- Pushes whose sender died in their last try: one that kills its sender must end.
+-- Pushes whose sender died in their last try ($2) are exhausted.
 with dead as (
     select user_id, subscription_id, delivery_id
     from push_deliveries
     where status = 'sending'
       and sending_until <= $1
       and tries > $2
-    limit 100
+    limit $3
     for update skip locked
 )
 update push_deliveries p

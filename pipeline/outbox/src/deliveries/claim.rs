@@ -14,18 +14,19 @@ use sqlx::PgConnection;
 use super::{
     ClaimedDelivery, Claims, DeliveryPolicy,
     gates::{Gate, Passage, capacity, gates, pass_full},
-    waiting::{DEAD, DUE, MOVED, cancel, defer, wake_more},
+    waiting::{DEAD, DUE, cancel, defer, wake_more},
 };
 use crate::{
     Outbox, SenderLoad,
-    fair::{DueRow, PAGE_FACTOR, Passed, ROUNDS, deal, sendable},
-    receivers::Statements,
-    tries::{GIVEN_UP_UNSENT, UNSENDABLE},
+    fair::{DueRow, Passed, ROUNDS, deal},
+    receivers::{Statements, UNSENDABLE},
 };
 
 const STATEMENTS: Statements = Statements {
     oldest: include_str!("../../sql/deliveries/due.sql"),
     by_receiver: include_str!("../../sql/deliveries/waiting_endpoints.sql"),
+    give_up_dead: include_str!("../../sql/deliveries/give_up_dead.sql"),
+    put_back: include_str!("../../sql/deliveries/put_back.sql"),
 };
 
 /// A taken row with what its endpoint says.
@@ -65,14 +66,7 @@ impl Outbox {
         mut load: Option<SenderLoad>,
     ) -> Result<Claims<ClaimedDelivery>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        // Rows whose sender died in their last try: a delivery that kills its sender must end.
-        let given_up = sqlx::query(include_str!("../../sql/deliveries/give_up_dead.sql"))
-            .bind(now)
-            .bind(i32::try_from(policy.schedule.len()).unwrap_or(i32::MAX))
-            .bind(MOVED)
-            .execute(&mut *transaction)
-            .await?
-            .rows_affected();
+        let given_up = STATEMENTS.give_up_dead(&mut transaction, &policy.schedule, now).await?;
         wake_more(&mut transaction, now).await?;
         let (mut claimed, mut passed) = (Vec::new(), Passed::of(load.as_ref()));
         pass_full(&mut transaction, policy, now, &mut passed).await?;
@@ -81,12 +75,9 @@ impl Outbox {
             if wanted <= 0 {
                 break;
             }
-            let page = wanted.saturating_mul(PAGE_FACTOR);
-            let due = self.turns.endpoints.due(&mut transaction, &STATEMENTS, page, &passed, now).await?;
+            let due =
+                self.turns.endpoints.due(&mut transaction, &STATEMENTS, wanted, &mut passed, now).await?;
             if due.is_empty() {
-                if passed.begin_next_turn() {
-                    continue;
-                }
                 break;
             }
             let gates = gates(&mut transaction, &due, policy, now).await?;
@@ -150,19 +141,8 @@ async fn take(
         .bind(now + TimeDelta::from_std(sending).unwrap_or(TimeDelta::zero()))
         .fetch_all(&mut *connection)
         .await?;
-    let (taken, unsendable) = sendable(rows.into_iter().map(|row| claimed(secrets, row, now)));
-    if !unsendable.is_empty() {
-        let [users, endpoints, deliveries] = DueRow::columns(unsendable.iter());
-        sqlx::query(include_str!("../../sql/deliveries/put_back.sql"))
-            .bind(users)
-            .bind(endpoints)
-            .bind(deliveries)
-            .bind(now + UNSENDABLE)
-            .bind(now - GIVEN_UP_UNSENT)
-            .bind(now)
-            .execute(&mut *connection)
-            .await?;
-    }
+    let read = rows.into_iter().map(|row| claimed(secrets, row, now));
+    let (taken, unsendable) = STATEMENTS.sendable(connection, read, now).await?;
     // What else is due at these endpoints waits with them, so that no claim spins over it.
     for endpoint in unsendable.iter().map(DueRow::receiver).collect::<BTreeSet<_>>() {
         defer(&mut *connection, DUE, endpoint, Some(now + UNSENDABLE), now).await?;

@@ -13,14 +13,15 @@ use sqlx::PgConnection;
 use super::{ClaimedPush, PushPolicy, Pushed};
 use crate::{
     Claims, Outbox, SenderLoad, SubscriptionKind,
-    fair::{DueRow, PAGE_FACTOR, Passed, ROUNDS, deal, sendable},
+    fair::{DueRow, Passed, ROUNDS, deal},
     receivers::{Statements, UnderWay},
-    tries::{GIVEN_UP_UNSENT, UNSENDABLE},
 };
 
 const STATEMENTS: Statements = Statements {
     oldest: include_str!("../../sql/pushes/due.sql"),
     by_receiver: include_str!("../../sql/pushes/waiting_subscriptions.sql"),
+    give_up_dead: include_str!("../../sql/pushes/give_up_dead.sql"),
+    put_back: include_str!("../../sql/pushes/put_back.sql"),
 };
 
 /// A locked row, and whether its item is still to be done by that date.
@@ -89,13 +90,7 @@ impl Outbox {
         mut load: Option<SenderLoad>,
     ) -> Result<Claims<ClaimedPush>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        // Rows whose sender died in their last try: a push that kills its sender must end.
-        let given_up = sqlx::query(include_str!("../../sql/pushes/give_up_dead.sql"))
-            .bind(now)
-            .bind(i32::try_from(policy.schedule.len()).unwrap_or(i32::MAX))
-            .execute(&mut *transaction)
-            .await?
-            .rows_affected();
+        let given_up = STATEMENTS.give_up_dead(&mut transaction, &policy.schedule, now).await?;
         let until = now + TimeDelta::from_std(policy.sending).unwrap_or(TimeDelta::zero());
         let (mut taken, mut passed) = (Vec::new(), Passed::of(load.as_ref()));
         for busy in &under_way(&mut transaction, now).await? {
@@ -108,12 +103,9 @@ impl Outbox {
             if wanted <= 0 {
                 break;
             }
-            let page = wanted.saturating_mul(PAGE_FACTOR);
-            let due = self.turns.subscriptions.due(&mut transaction, &STATEMENTS, page, &passed, now).await?;
+            let due =
+                self.turns.subscriptions.due(&mut transaction, &STATEMENTS, wanted, &mut passed, now).await?;
             if due.is_empty() {
-                if passed.begin_next_turn() {
-                    continue;
-                }
                 break;
             }
             let (open, closed) = lock(&mut transaction, &due, now).await?;
@@ -128,19 +120,8 @@ impl Outbox {
             let dealt = deal(&open, capacity, wanted, &mut load, &mut passed);
             taken.extend(take(&mut transaction, &dealt, until).await?);
         }
-        let (claimed, unsendable) = sendable(taken.into_iter().map(|row| push(self.db.secrets(), row, now)));
-        if !unsendable.is_empty() {
-            let [users, subscriptions, deliveries] = DueRow::columns(unsendable.iter());
-            sqlx::query(include_str!("../../sql/pushes/put_back.sql"))
-                .bind(users)
-                .bind(subscriptions)
-                .bind(deliveries)
-                .bind(now + UNSENDABLE)
-                .bind(now - GIVEN_UP_UNSENT)
-                .bind(now)
-                .execute(&mut *transaction)
-                .await?;
-        }
+        let read = taken.into_iter().map(|row| push(self.db.secrets(), row, now));
+        let (claimed, _) = STATEMENTS.sendable(&mut transaction, read, now).await?;
         transaction.commit().await?;
         Ok(Claims { claimed, given_up })
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use db::{Error, lock_user, secrets::Context};
+use db::{Error, change_of_user, lock_user, secrets::Context};
 use records::{EventKind, UserId, WebhookFormat};
 use tokio::time::Instant;
 use uuid::Uuid;
@@ -96,10 +96,7 @@ impl Store {
             .bind(now)
             .execute(&mut *transaction)
             .await?;
-        sqlx::query(include_str!("../../sql/apps/delete_endpoint.sql"))
-            .bind(user.as_str())
-            .bind(id)
-            .execute(&mut *transaction)
+        change_of_user(&mut transaction, include_str!("../../sql/apps/delete_endpoint.sql"), user, id)
             .await?;
         transaction.commit().await?;
         Ok(removed.rows_affected() > 0)

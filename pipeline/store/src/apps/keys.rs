@@ -38,7 +38,7 @@ pub struct AppKey {
 /// Whose key it is, and of which app.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct AppKeyOwner {
-    #[sqlx(rename = "user_id", try_from = "String")]
+    #[sqlx(rename = "user_id")]
     pub owner: UserId,
     pub key_id: String,
     pub app_id: String,

@@ -11,7 +11,7 @@ use crate::{
     Store,
     columns::ItemColumns,
     paging::{load_within, push_after, push_page},
-    segments::{SegmentRow, weight},
+    segments::weight,
 };
 
 /// How many bytes of words one reading holds at most: some pages of the longest talks, and every page of usual ones.
@@ -193,7 +193,7 @@ struct Spoken {
 struct PlacedSegment {
     place: i64,
     #[sqlx(flatten)]
-    segment: SegmentRow,
+    segment: Segment,
 }
 
 #[derive(FromRow)]
@@ -222,14 +222,13 @@ async fn read_spoken(
         .fetch(&mut *connection);
     // The rows come one by one, and none is kept beside what was made of it.
     while let Some(row) = rows.try_next().await? {
-        let row: PlacedSegment = row;
-        let segment = Segment::from(row.segment);
+        let PlacedSegment { place: nth, segment } = row;
         bytes += weight(&segment);
         if bytes > MOST_WORDS {
             return Err(Error::TooMuch);
         }
         names_people |= segment.person_id.is_some();
-        if let Some(spoken) = found.get_mut(place(row.place)) {
+        if let Some(spoken) = found.get_mut(place(nth)) {
             spoken.segments.push(segment);
         }
     }

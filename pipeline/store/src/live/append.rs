@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use chrono::TimeDelta;
-use db::Error;
+use db::{Error, lock_user};
 use records::{ConversationId, Segment, Timestamp, UserId};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{LiveLost, hold, lock_user};
+use super::{LiveLost, hold};
 use crate::{
     Store,
     budgets::Charge,

@@ -11,7 +11,7 @@ mod photos;
 use std::time::Duration;
 
 use db::{
-    Error,
+    Error, change_of_user,
     cursor::{self, Cursor, KeysetPage},
 };
 use job::JobId;
@@ -169,17 +169,12 @@ impl Store {
                 if let Err(lost) = hold(&mut transaction, user, conversation, epoch).await? {
                     return Ok(Err(lost));
                 }
-                let deleted = sqlx::query(include_str!("../../sql/live/delete_empty.sql"))
-                    .bind(user.as_str())
-                    .bind(conversation.as_str())
-                    .execute(&mut *transaction)
-                    .await?;
-                if deleted.rows_affected() == 0 {
-                    sqlx::query(include_str!("../../sql/live/leave.sql"))
-                        .bind(user.as_str())
-                        .bind(conversation.as_str())
-                        .execute(&mut *transaction)
-                        .await?;
+                let (delete, leave) = (
+                    include_str!("../../sql/live/delete_empty.sql"),
+                    include_str!("../../sql/live/leave.sql"),
+                );
+                if change_of_user(&mut transaction, delete, user, conversation.as_str()).await? == 0 {
+                    change_of_user(&mut transaction, leave, user, conversation.as_str()).await?;
                 }
                 transaction.commit().await?;
                 Ok(Ok(()))
@@ -224,15 +219,6 @@ impl Store {
             .fetch_all(self.db.pool())
             .await?)
     }
-}
-
-/// Locks a user, so that two of the user's sockets wait for each other; whether there is one who is not being deleted.
-async fn lock_user(connection: &mut PgConnection, user: &UserId) -> Result<bool, Error> {
-    let is_there: Option<i32> = sqlx::query_scalar(include_str!("../../sql/users/lock_staying.sql"))
-        .bind(user.as_str())
-        .fetch_optional(connection)
-        .await?;
-    Ok(is_there.is_some())
 }
 
 /// Locks a conversation for the socket that was given `epoch`.

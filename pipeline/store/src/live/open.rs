@@ -5,10 +5,9 @@ use std::sync::{
     atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-use db::Error;
+use db::{Error, lock_user};
 use records::{ConversationId, Source, Timestamp, UserId};
 
-use super::lock_user;
 use crate::Store;
 
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use db::Error;
 use records::{ActionItem, Timestamp, UserId};
 
 use super::{KEPT_PLANS, things::COMPARED};
-use crate::{Store, items::ItemRow};
+use crate::Store;
 
 /// A conversation in a list, without what was said.
 #[derive(Clone, Debug, PartialEq, sqlx::FromRow)]
@@ -63,7 +63,7 @@ impl Store {
             None => None,
         };
         let mut transaction = self.db.begin_reading().await?;
-        let rows: Vec<ItemRow> = sqlx::query_as(include_str!("../../sql/search/tasks.sql"))
+        Ok(sqlx::query_as(include_str!("../../sql/search/tasks.sql"))
             .bind(user.as_str())
             .bind(filter.completed)
             .bind(filter.due_after)
@@ -76,7 +76,6 @@ impl Store {
             .bind(COMPARED)
             .persistent(KEPT_PLANS)
             .fetch_all(&mut *transaction)
-            .await?;
-        Ok(rows.into_iter().map(ActionItem::from).collect())
+            .await?)
     }
 }
