@@ -118,7 +118,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/23"
+        "embedded/24"
     }
 
     fn costs(&self) -> bool {
