@@ -15,6 +15,8 @@ const LATE: f64 = 3_600.0;
 const MANY_DUE: i64 = 1_000;
 /// A job that is queued or runs for longer, in seconds, whatever it waits for (`ListenJobsUnfinished`).
 const UNFINISHED: f64 = 3_600.0;
+/// A job that waits for longer, in seconds, although it could run (`ListenJobsStandStill`).
+pub(crate) const STANDS_STILL: f64 = 300.0;
 /// Endpoints are counted up to here.
 const MOST_ENDPOINTS: i64 = 100;
 
@@ -145,6 +147,7 @@ mod tests {
             format!("listen_webhook_oldest_pending_age_seconds) > {LATE})"),
             format!("listen_webhook_backlog{{state=\"due\"}}) > {MANY_DUE})"),
             format!("listen_finalization_oldest_unfinished_age_seconds) > {UNFINISHED}"),
+            format!("listen_finalization_oldest_ready_age_seconds) > {STANDS_STILL}"),
         ] {
             assert!(alerts.contains(&limit), "{limit}");
         }

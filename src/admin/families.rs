@@ -122,6 +122,7 @@ impl Scrape {
             "Live jobs without an owner: always 0.",
             gauges.orphans as f64,
         )?;
+        self.gauges("listen_processes", "Processes that live, by role.", "role", &gauges.processes)?;
         self.gauges("listen_finalization_jobs", "Jobs by status.", "status", &gauges.jobs)
     }
 

@@ -198,9 +198,11 @@ async fn examine(
         return Ok(Seen { is_migrated: false, of_server: Vec::from_iter(pooler), of_shard: Vec::new() });
     }
     let found = operations.examine().await?;
-    // What the gauges read besides: a view of the server's own that is kept from the role ends the examination, too.
-    operations.health("10s").await?;
-    let migrated = found.missing_migrations.is_empty();
+    let migrated = found.has_readable_tables();
+    if migrated {
+        // What the gauges read besides: a view of the server's own that is kept from the role ends the examination, too.
+        operations.health("10s").await?;
+    }
     let workers = if migrated { operations.workers().await? } else { Workers::default() };
     let on_server = database::shards_on_server_of(operations, shards);
     let near = Near {
@@ -250,7 +252,8 @@ async fn look_near(operations: &Operations, migrated: bool, has_key: bool) -> an
 async fn read_alerts(operations: &Operations) -> anyhow::Result<Vec<String>> {
     let overview = operations.overview().await?;
     let waiting = alerts::waiting(operations, &overview.gauges).await?;
-    let mut words: Vec<String> = alerts::alerts(&waiting).into_iter().map(|alert| alert.words).collect();
+    let mut words = Vec::from_iter(stands_still(overview.gauges.oldest_ready_age));
+    words.extend(alerts::alerts(&waiting).into_iter().map(|alert| alert.words));
     let dead: i64 = overview.dead_letters.iter().map(operations::Cause::waiting).sum();
     if dead > 0 {
         words.push(format!(
@@ -260,9 +263,15 @@ async fn read_alerts(operations: &Operations) -> anyhow::Result<Vec<String>> {
     Ok(words)
 }
 
+fn stands_still(oldest_ready: f64) -> Option<String> {
+    let minutes = (oldest_ready / 60.0) as i64;
+    let words = "min and does not: `listen jobs list --status queued`, and `listen jobs why ID` says why.";
+    (oldest_ready > alerts::STANDS_STILL).then(|| format!("A job could have run for {minutes} {words}"))
+}
+
 /// What the facts mean. Pure.
 fn judge(found: &Examination, workers: &Workers, near: &Near) -> Seen {
-    let migrated = found.missing_migrations.is_empty();
+    let migrated = found.has_readable_tables();
     let mut of_shard = vec![schema(found)];
     if migrated {
         of_shard.extend([
@@ -354,4 +363,19 @@ fn to_json(of: &Of, remark: &Remark) -> Value {
         Of::Shard(shard) => check["shard"] = json!(shard.number),
     }
     check
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doctor_tells_of_a_job_that_could_run_and_does_not() {
+        assert_eq!(stands_still(300.0), None);
+        let told = stands_still(523.0).unwrap_or_default();
+        assert!(
+            told.starts_with("A job could have run for 8 min") && told.contains("`listen jobs why ID`"),
+            "{told:?}"
+        );
+    }
 }

@@ -25,7 +25,8 @@ pub(super) const FAILURES: [(&str, &str); 17] = [
 ];
 
 /// A page per alert.
-pub(super) const RUNBOOKS: [(&str, &str); 23] = [
+pub(super) const RUNBOOKS: [(&str, &str); 24] = [
+    ("ListenApiAway", include_str!("../../docs/runbooks/ListenApiAway.md")),
     ("ListenAudioWebhookMemory", include_str!("../../docs/runbooks/ListenAudioWebhookMemory.md")),
     ("ListenCollectorDown", include_str!("../../docs/runbooks/ListenCollectorDown.md")),
     ("ListenConversationsSwept", include_str!("../../docs/runbooks/ListenConversationsSwept.md")),

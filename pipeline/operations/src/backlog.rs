@@ -6,13 +6,16 @@
 use db::Error;
 use job::{FailureCode, Queue};
 
-use crate::Operations;
+use crate::{Operations, processes::LIVING};
 
 /// What an untold event can be waiting for.
 const DELIVERY_STATES: [&str; 4] = ["due", "later", "paused", "sending"];
 
 /// Where the endpoints of so many users fail, their deliveries count as late: the cause is likely ours.
 pub const MANY_FAILING: i64 = 5;
+
+/// What a process can be for.
+const ROLES: [&str; 3] = ["api", "worker", "reconciler"];
 
 /// The five statuses, in the order of a job's life.
 const STATUSES: [&str; 5] = ["queued", "leased", "blocked_byok", "completed", "dead_letter"];
@@ -23,6 +26,9 @@ pub struct Gauges {
     /// Jobs per status, always all five: (status, count).
     #[sqlx(skip)]
     pub jobs: Vec<(&'static str, i64)>,
+    /// Living processes per role, always all three: (role, count).
+    #[sqlx(skip)]
+    pub processes: Vec<(&'static str, i64)>,
     /// Seconds since the last admission or replay of the oldest non-terminal job; 0 without one.
     pub oldest_nonterminal_age: f64,
     /// The same of the oldest job that is queued or runs, whatever it waits for; what is parked waits for its user.
@@ -73,9 +79,12 @@ impl Backlog {
 }
 
 impl Gauges {
-    /// The same of two shards: sums, and the older of two ages.
+    /// The same of two shards: sums, and the older of two ages. Every process works for all shards.
     pub fn add(&mut self, other: &Self) {
         add_counts(&mut self.jobs, &other.jobs);
+        for (one, (_, other)) in self.processes.iter_mut().zip(&other.processes) {
+            one.1 = one.1.max(*other);
+        }
         self.oldest_nonterminal_age = self.oldest_nonterminal_age.max(other.oldest_nonterminal_age);
         self.oldest_unfinished_age = self.oldest_unfinished_age.max(other.oldest_unfinished_age);
         self.oldest_ready_age = self.oldest_ready_age.max(other.oldest_ready_age);
@@ -121,7 +130,13 @@ impl Operations {
             .bind(MANY_FAILING)
             .fetch_one(&mut *transaction)
             .await?;
-        Ok(Gauges { jobs: counts_of(STATUSES, &counted), ..ages })
+        let processes = sqlx::query_as(include_str!("../sql/processes/by_role.sql"))
+            .bind(now)
+            .bind(LIVING)
+            .fetch_all(&mut *transaction)
+            .await?;
+        let processes = counts_of(ROLES, &processes);
+        Ok(Gauges { jobs: counts_of(STATUSES, &counted), processes, ..ages })
     }
 }
 

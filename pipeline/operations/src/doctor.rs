@@ -39,6 +39,8 @@ pub struct Examination {
     pub blind_role: Option<String>,
     /// Sessions that wait for a lock for more than five seconds.
     pub waiting_for_locks: i64,
+    /// Sessions that keep a table of ours from being read: nothing was asked of the tables then.
+    pub locking: Vec<OldTransaction>,
     /// Dead rows per live one, of the tables that change most, where there are more dead than live and than 10,000.
     pub bloated: Vec<(String, f64)>,
     pub last_round: Option<LastRound>,
@@ -53,6 +55,13 @@ pub struct OldTransaction {
     /// `active`, `idle in transaction`, …
     pub state: String,
     pub seconds: f64,
+}
+
+impl Examination {
+    /// Whether the tables are this version's, and no other session keeps them locked.
+    pub fn has_readable_tables(&self) -> bool {
+        self.missing_migrations.is_empty() && self.locking.is_empty()
+    }
 }
 
 impl Operations {
@@ -84,10 +93,13 @@ impl Operations {
             blind_role: texts(connection, include_str!("../sql/doctor/blind_role.sql")).await?.pop(),
             waiting_for_locks: number(connection, include_str!("../sql/doctor/waiting_for_locks.sql"))
                 .await?,
+            locking: sqlx::query_as(include_str!("../sql/doctor/locked_tables.sql"))
+                .fetch_all(&mut *connection)
+                .await?,
             // Asked below, where they can be.
             ..Examination::default()
         };
-        if found.missing_migrations.is_empty() {
+        if found.has_readable_tables() {
             found.without_owners =
                 number(connection, include_str!("../sql/doctor/without_owners.sql")).await?;
             found.unwatched_leases =

@@ -16,7 +16,7 @@ pub(super) fn processes(found: &Examination, workers: &Workers) -> Remark {
     let slots: u32 =
         living.iter().map(|view| view.process.finalization_slots + view.process.creation_slots).sum();
     let died = died(found.at, workers);
-    let (level, mut words) = match (living.len(), slots) {
+    let (mut level, mut words) = match (living.len(), slots) {
         (0, _) => (Level::Failure, "no worker is running: start a process with the role worker".to_owned()),
         (living, 0) => (
             Level::Failure,
@@ -25,6 +25,11 @@ pub(super) fn processes(found: &Examination, workers: &Workers) -> Remark {
         (living, slots) if died.is_empty() => (Level::Fine, format!("{living} running, {slots} slots")),
         (living, slots) => (Level::Warning, format!("{living} running, {slots} slots")),
     };
+    let answers = |view: &&ProcessView| view.process.roles.iter().any(|role| role == "api");
+    if !living.is_empty() && !living.iter().any(answers) {
+        level = Level::Failure;
+        words.push_str("; none of them answers requests: start one with the role api");
+    }
     if !died.is_empty() {
         words.push_str(&format!("; died: {}", named(&died, found.at)));
     }
@@ -100,7 +105,7 @@ pub(super) mod tests {
         Timestamp::from_timestamp(1_700_000_000 + seconds, 0).unwrap()
     }
 
-    /// A process with the role worker, last seen `ago` seconds before [`found`].
+    /// A process with the roles api and worker, last seen `ago` seconds before [`found`].
     pub(in crate::commands::doctor) fn view(id: &str, slots: u32, ago: i64, holds: usize) -> ProcessView {
         let lease = HeldLease {
             worker: format!("{id}/finalization"),
@@ -114,7 +119,7 @@ pub(super) mod tests {
             process: Process {
                 id: id.to_owned(),
                 version: "1".to_owned(),
-                roles: vec!["worker".to_owned()],
+                roles: vec!["api".to_owned(), "worker".to_owned()],
                 dispatch_mode: "postgres".to_owned(),
                 finalization_slots: slots,
                 creation_slots: 0,
@@ -150,10 +155,19 @@ pub(super) mod tests {
             holding_back: Vec::new(),
             blind_role: None,
             waiting_for_locks: 0,
+            locking: Vec::new(),
             ahead: 0.0,
             bloated: Vec::new(),
             last_round: None,
         }
+    }
+
+    #[test]
+    fn doctor_fails_when_no_process_answers_requests() {
+        let mut worker = view("host:1", 4, 1, 0);
+        worker.process.roles = vec!["worker".to_owned(), "reconciler".to_owned()];
+        let words = "1 running, 4 slots; none of them answers requests: start one with the role api";
+        assert_eq!(said(vec![worker]), (Level::Failure, words.to_owned()));
     }
 
     #[test]

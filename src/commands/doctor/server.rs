@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use db::ENCODING;
-use operations::{Examination, Workers};
+use operations::{Examination, OldTransaction, Workers};
 
 use super::{Level, Near, Remark, clock, remark, sessions};
 use crate::connections::Limits;
@@ -13,7 +13,7 @@ const ENOUGH: usize = 1_024;
 
 /// What the facts mean. Pure.
 pub(super) fn server(found: &Examination, workers: &Workers, near: &Near) -> Vec<Remark> {
-    let migrated = found.missing_migrations.is_empty();
+    let migrated = found.has_readable_tables();
     let mut remarks = vec![
         database(&found.server, near.round_trip),
         encoding(&found.encoding),
@@ -110,12 +110,15 @@ fn open_files(files: u64) -> Remark {
     }
 }
 
+fn named(sessions: &[OldTransaction]) -> Vec<String> {
+    let name = |old: &OldTransaction| {
+        format!("pid {} {} is {} for {:.0} s", old.pid, old.application, old.state, old.seconds)
+    };
+    sessions.iter().map(name).collect()
+}
+
 fn transactions(found: &Examination) -> Remark {
-    let mut words: Vec<String> = found
-        .old_transactions
-        .iter()
-        .map(|old| format!("pid {} {} is {} for {:.0} s", old.pid, old.application, old.state, old.seconds))
-        .collect();
+    let mut words = named(&found.old_transactions);
     words.extend(found.holding_back.iter().cloned());
     let unseen = found.blind_role.as_ref().map(|role| {
         format!("transactions of other roles cannot be seen, so ListenVacuumHeldBack misses them: `grant pg_read_all_stats to {role}`")
@@ -135,6 +138,14 @@ fn transactions(found: &Examination) -> Remark {
 }
 
 fn locks(found: &Examination) -> Remark {
+    if !found.locking.is_empty() {
+        let words = format!(
+            "keep a table of the service from being read, so that nothing more was examined: {}; `select \
+             pg_terminate_backend(pid)` ends one",
+            named(&found.locking).join(", ")
+        );
+        return remark("locks", Level::Failure, words);
+    }
     let level = if found.waiting_for_locks > 0 { Level::Warning } else { Level::Fine };
     remark("locks", level, format!("{} sessions wait for one longer than 5 s", found.waiting_for_locks))
 }
@@ -192,5 +203,16 @@ mod tests {
         let blind = transactions(&Examination { blind_role: Some("listen".to_owned()), ..seeing });
         assert_eq!(blind.level, Level::Warning);
         assert!(blind.words.contains("`grant pg_read_all_stats to listen`"), "{}", blind.words);
+    }
+
+    #[test]
+    fn doctor_names_the_session_that_keeps_a_table_locked() {
+        let (application, state) = ("psql".to_owned(), "idle in transaction".to_owned());
+        let forgotten = OldTransaction { pid: 7, application, state, seconds: 61.0 };
+        let found = Examination { locking: vec![forgotten], ..processes::tests::found() };
+        assert!(!found.has_readable_tables(), "what waits for the lock is not asked for");
+        let remark = locks(&found);
+        assert_eq!(remark.level, Level::Failure);
+        assert!(remark.words.contains("pid 7 psql is idle in transaction for 61 s"), "{}", remark.words);
     }
 }

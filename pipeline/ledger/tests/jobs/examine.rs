@@ -19,6 +19,10 @@ const SIMULATED: &str = "create schema simulated; \
             catalog_xmin::text::xid as catalog_xmin \
         from (values ('left', false, 7, null), ('left_logical', false, null, 7), ('used', true, 7, 7), \
             ('harmless', false, null, null)) s (slot_name, active, xmin, catalog_xmin); \
+    create view simulated.pg_locks as select 'relation' as locktype, pid, mode, true as granted, d.oid as database, \
+            'simulated.pg_extension'::regclass::oid as relation \
+        from pg_database d, (values (1, 'AccessExclusiveLock'), (2, 'ShareLock'), (5, 'AccessExclusiveLock')) l (pid, mode) \
+        where d.datname = current_database(); \
     create view simulated.pg_stat_activity as select pid, application_name, state, backend_type, \
             statement_timestamp() - seconds * interval '1 second' as xact_start, \
             wait_event_type, statement_timestamp() - waits * interval '1 second' as state_change \
@@ -47,6 +51,14 @@ async fn examine_finds_unsafe_settings_and_what_holds_vacuum_back() {
         ["prepared transaction old", "replication slot left", "replication slot left_logical"]
     );
     assert_eq!((found.connections.0, found.waiting_for_locks), (4, 1));
+    let named = |OldTransaction { pid, application, state, .. }: &OldTransaction| {
+        (*pid, application.clone(), state.clone())
+    };
+    assert_eq!(
+        found.locking.iter().map(named).collect::<Vec<_>>(),
+        [(1, "psql".to_owned(), "idle in transaction".to_owned())],
+        "neither who only writes nor autovacuum, which gives way"
+    );
     let shown: Vec<(i32, &str, &str)> = found
         .old_transactions
         .iter()

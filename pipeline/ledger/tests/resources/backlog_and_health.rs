@@ -14,6 +14,24 @@ async fn backlog_of_an_empty_service_has_every_state_and_code_at_zero() {
 }
 
 #[tokio::test]
+async fn gauges_count_living_processes_by_role() {
+    let world = World::new().await;
+    let processes = async || world.operations().gauges().await.unwrap().processes;
+    assert_eq!(processes().await, [("api", 0), ("worker", 0), ("reconciler", 0)]);
+    world
+        .run(
+            "insert into service_processes (process_id, version, roles, dispatch_mode, finalization_slots, creation_slots, \
+                 stopping, started_at, seen_at) values \
+             ('one', '1', '{api,worker}', 'postgres', 4, 4, false, now(), now()), \
+             ('two', '1', '{worker}', 'postgres', 4, 4, false, now(), now()), \
+             ('stops', '1', '{api,reconciler}', 'postgres', 4, 4, true, now(), now()), \
+             ('died', '1', '{api,reconciler}', 'postgres', 4, 4, false, now(), now() - interval '1 minute')",
+        )
+        .await;
+    assert_eq!(processes().await, [("api", 1), ("worker", 2), ("reconciler", 0)]);
+}
+
+#[tokio::test]
 async fn backlog_counts_deliveries_by_due_later_paused_and_sending() {
     let world = World::new().await;
     world.endpoint(&world.ann, "w").await;
