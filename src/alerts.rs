@@ -15,7 +15,7 @@ const LATE: f64 = 3_600.0;
 const MANY_DUE: i64 = 1_000;
 /// A job that is queued or runs for longer, in seconds, whatever it waits for (`ListenJobsUnfinished`).
 const UNFINISHED: f64 = 3_600.0;
-/// A job that waits for longer, in seconds, although it could run (`ListenJobsStandStill`).
+/// A job that can run, does not, and was admitted longer ago, in seconds (`ListenJobsStandStill`).
 pub(crate) const STANDS_STILL: f64 = 300.0;
 /// Endpoints are counted up to here.
 const MOST_ENDPOINTS: i64 = 100;

@@ -63,6 +63,7 @@ struct Remark {
 }
 
 /// What only this side of the connection knows.
+#[derive(Default)]
 struct Near {
     round_trip: Duration,
     /// How far this machine's clock is ahead of the database's.
@@ -91,7 +92,7 @@ enum Of {
 
 /// The remarks about one shard, and about the database that it may share with others.
 struct Seen {
-    is_migrated: bool,
+    is_readable: bool,
     of_server: Vec<Remark>,
     of_shard: Vec<Remark>,
 }
@@ -106,7 +107,7 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
         remarks.push((Of::All, remark("shards", Level::Failure, error.to_string())));
     }
     let queue = tasks::queue(&doctor.tasks).await;
-    // Whether each server was examined by a shard that is migrated: another does not say how many sessions processes open.
+    // Whether each server was examined by a shard whose tables could be read: another does not say how many sessions processes open.
     let mut servers: HashMap<String, bool> = HashMap::new();
     for ledger in &ledgers {
         let shard = ledger.db().shard();
@@ -117,8 +118,8 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
             }
             Ok(seen) => {
                 let address = database::address(ledger);
-                if servers.get(&address).is_none_or(|by_migrated| !by_migrated && seen.is_migrated) {
-                    servers.insert(address.clone(), seen.is_migrated);
+                if servers.get(&address).is_none_or(|by_readable| !by_readable && seen.is_readable) {
+                    servers.insert(address.clone(), seen.is_readable);
                     let server = Of::Server(address);
                     remarks.retain(|(of, _)| *of != server);
                     remarks.extend(seen.of_server.into_iter().map(|remark| (server.clone(), remark)));
@@ -195,23 +196,23 @@ async fn examine(
     let pooling = operations.db().pooling().await.unwrap_or(Pooling::Sessions);
     let pooler = pooler(pooling, doctor.poll_only == Switch::On);
     if pooling == Pooling::LosesStatements {
-        return Ok(Seen { is_migrated: false, of_server: Vec::from_iter(pooler), of_shard: Vec::new() });
+        return Ok(Seen { is_readable: false, of_server: Vec::from_iter(pooler), of_shard: Vec::new() });
     }
     let found = operations.examine().await?;
-    let migrated = found.has_readable_tables();
-    if migrated {
+    let readable = found.has_readable_tables();
+    if readable {
         // What the gauges read besides: a view of the server's own that is kept from the role ends the examination, too.
         operations.health("10s").await?;
     }
-    let workers = if migrated { operations.workers().await? } else { Workers::default() };
+    let workers = if readable { operations.workers().await? } else { Workers::default() };
     let on_server = database::shards_on_server_of(operations, shards);
     let near = Near {
         shards: (!operations.db().shard().is_only()).then_some(on_server),
-        ..look_near(operations, migrated, doctor.common.has_secrets_key()).await?
+        ..look_near(operations, readable, doctor.common.has_secrets_key()).await?
     };
     let mut seen = judge(&found, &workers, &near);
     seen.of_server.extend(pooler);
-    if migrated {
+    if readable {
         seen.of_shard.extend(engines::dispatch(&workers));
         seen.of_shard.extend(engines::engines(&operations.model_servers().await?, &workers));
         // In another mode nothing is handed over: a queued job waits for a slot, and for no task.
@@ -224,7 +225,7 @@ async fn examine(
 }
 
 /// The clock is read in the middle of a round trip; the fastest of five counts.
-async fn look_near(operations: &Operations, migrated: bool, has_key: bool) -> anyhow::Result<Near> {
+async fn look_near(operations: &Operations, readable: bool, has_key: bool) -> anyhow::Result<Near> {
     let mut best: Option<(Duration, chrono::Duration)> = None;
     for _ in 0..5 {
         let asked = Instant::now();
@@ -237,13 +238,13 @@ async fn look_near(operations: &Operations, migrated: bool, has_key: bool) -> an
         }
     }
     let (round_trip, skew) = best.unwrap_or_default();
-    let pauses = if migrated { operations.pauses().await? } else { Vec::new() };
+    let pauses = if readable { operations.pauses().await? } else { Vec::new() };
     let paused = pauses
         .iter()
         .map(|pause| format!("{} by {}: {}", pause.queue, pause.operator, pause.reason))
         .collect();
-    let alerts = if migrated { read_alerts(operations).await? } else { Vec::new() };
-    let secrets = if migrated { Some((operations.sealed_secrets().await?, has_key)) } else { None };
+    let alerts = if readable { read_alerts(operations).await? } else { Vec::new() };
+    let secrets = if readable { Some((operations.sealed_secrets().await?, has_key)) } else { None };
     let open_files = most_open_files();
     Ok(Near { round_trip, skew, open_files, paused, alerts, secrets, shards: None })
 }
@@ -265,15 +266,19 @@ async fn read_alerts(operations: &Operations) -> anyhow::Result<Vec<String>> {
 
 fn stands_still(oldest_ready: f64) -> Option<String> {
     let minutes = (oldest_ready / 60.0) as i64;
-    let words = "min and does not: `listen jobs list --status queued`, and `listen jobs why ID` says why.";
-    (oldest_ready > alerts::STANDS_STILL).then(|| format!("A job could have run for {minutes} {words}"))
+    (oldest_ready > alerts::STANDS_STILL).then(|| {
+        format!(
+            "The oldest job that can run was admitted {minutes} min ago and does not run: `listen jobs list --status queued`, and \
+             `listen jobs why ID` says why."
+        )
+    })
 }
 
 /// What the facts mean. Pure.
 fn judge(found: &Examination, workers: &Workers, near: &Near) -> Seen {
-    let migrated = found.has_readable_tables();
+    let readable = found.has_readable_tables();
     let mut of_shard = vec![schema(found)];
-    if migrated {
+    if readable {
         of_shard.extend([
             processes::processes(found, workers),
             queues(near),
@@ -283,9 +288,10 @@ fn judge(found: &Examination, workers: &Workers, near: &Near) -> Seen {
             processes::rounds(found, workers),
         ]);
     }
+    of_shard.extend(server::locked(found));
     of_shard.extend(clock::set_back(found.ahead, found.writes));
     of_shard.extend(near.secrets.map(|(found, has_key)| secrets::secrets(found, has_key)));
-    Seen { is_migrated: migrated, of_server: server::server(found, workers, near), of_shard }
+    Seen { is_readable: readable, of_server: server::server(found, workers, near), of_shard }
 }
 
 fn remark(name: &'static str, level: Level, words: String) -> Remark {
@@ -367,15 +373,28 @@ fn to_json(of: &Of, remark: &Remark) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use operations::OldTransaction;
+
     use super::*;
+
+    #[test]
+    fn doctor_names_the_session_that_keeps_a_shards_table_locked() {
+        let (application, state) = ("psql".to_owned(), "idle in transaction".to_owned());
+        let forgotten = OldTransaction { pid: 7, application, state, seconds: 61.0 };
+        let found = Examination { locking: vec![forgotten], ..processes::tests::found() };
+        let seen = judge(&found, &Workers::default(), &Near::default());
+        let named = |remark: &Remark| {
+            remark.level == Level::Failure
+                && remark.words.contains("pid 7 psql is idle in transaction for 61 s")
+        };
+        assert!(seen.of_shard.iter().any(named), "of the shard: another one of the server may be readable");
+        assert!(!seen.is_readable, "what waits for the lock is not asked for");
+    }
 
     #[test]
     fn doctor_tells_of_a_job_that_could_run_and_does_not() {
         assert_eq!(stands_still(300.0), None);
         let told = stands_still(523.0).unwrap_or_default();
-        assert!(
-            told.starts_with("A job could have run for 8 min") && told.contains("`listen jobs why ID`"),
-            "{told:?}"
-        );
+        assert!(told.contains("admitted 8 min ago") && told.contains("`listen jobs why ID`"), "{told:?}");
     }
 }

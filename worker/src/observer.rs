@@ -87,7 +87,7 @@ pub trait RunObserver: Send + Sync {
     fn observe(&self, claimed: &StoredJob, event: RunEvent);
 }
 
-/// Nobody is shown anything.
+/// Observes nothing.
 impl RunObserver for () {
     fn observe(&self, _: &StoredJob, _: RunEvent) {}
 }

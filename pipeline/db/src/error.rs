@@ -18,8 +18,8 @@ pub enum Error {
         #[source]
         source: sqlx::Error,
     },
-    /// A statement is wrong, or a constraint was hit that no rule of ours allows for.
-    #[error("the database refused what was asked ({at}{})", details(source))]
+    /// A statement is wrong, a constraint was hit that no rule of ours allows for, or a row holds what this version cannot read.
+    #[error("the database refused what was asked, or answered what cannot be read ({at}{})", details(source))]
     Refused {
         /// The place in our code that asked it.
         at: &'static Location<'static>,

@@ -142,7 +142,7 @@ impl Db {
     }
 }
 
-/// Changes or deletes something of a user's, by the statement that takes the user and its id. Returns how many rows.
+/// Runs a statement that takes a user and the id of something of theirs. Returns how many rows it found, changed or deleted.
 pub async fn change_of_user(
     connection: &mut PgConnection,
     statement: &'static str,

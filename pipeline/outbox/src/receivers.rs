@@ -1,4 +1,4 @@
-//! What a claim reads of the rows that are due, deliveries and pushes alike. Where the oldest are all of receivers that can take no
+//! What a claim reads of the rows that are due, gives up and puts back, deliveries and pushes alike. Where the oldest are all of receivers that can take no
 //! more, it goes from receiver to receiver instead, and these take turns: what it reads does not grow with what is due.
 
 use std::time::Duration;
@@ -19,7 +19,7 @@ const OLDEST: i64 = 1_000;
 const RECEIVERS: i64 = 500;
 
 /// Rows whose sender died that one claim gives up.
-const DEAD: i64 = 1_000;
+const GIVEN_UP_AT_ONCE: i64 = 1_000;
 /// How long a row waits that this process cannot send, as long as a job that it cannot claim.
 pub(crate) const UNSENDABLE: TimeDelta = TimeDelta::minutes(5);
 /// For how long a row waits for a process that can send it; after that it is exhausted, and `recover` sends it.
@@ -49,7 +49,7 @@ pub(crate) struct Statements {
     pub(crate) by_receiver: &'static str,
     /// Gives up rows whose sender died in their last try: what kills its sender must end.
     pub(crate) give_up_dead: &'static str,
-    /// Has taken rows wait that cannot be sent.
+    /// Puts back rows that were taken and cannot be sent.
     pub(crate) put_back: &'static str,
 }
 
@@ -62,11 +62,11 @@ impl Statements {
         now: Timestamp,
     ) -> Result<u64, sqlx::Error> {
         let dead = sqlx::query(self.give_up_dead).bind(now);
-        let dead = dead.bind(i32::try_from(schedule.len()).unwrap_or(i32::MAX)).bind(DEAD);
+        let dead = dead.bind(i32::try_from(schedule.len()).unwrap_or(i32::MAX)).bind(GIVEN_UP_AT_ONCE);
         Ok(dead.execute(connection).await?.rows_affected())
     }
 
-    /// Parts what this process can send from the keys of what it cannot, which is put back.
+    /// Parts what this process can send from the keys of what it cannot, and puts that back.
     pub(crate) async fn sendable<T>(
         &self,
         connection: &mut PgConnection,

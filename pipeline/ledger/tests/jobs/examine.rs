@@ -19,9 +19,10 @@ const SIMULATED: &str = "create schema simulated; \
             catalog_xmin::text::xid as catalog_xmin \
         from (values ('left', false, 7, null), ('left_logical', false, null, 7), ('used', true, 7, 7), \
             ('harmless', false, null, null)) s (slot_name, active, xmin, catalog_xmin); \
-    create view simulated.pg_locks as select 'relation' as locktype, pid, mode, true as granted, d.oid as database, \
+    create view simulated.pg_locks as select 'relation' as locktype, pid, mode, granted, d.oid as database, \
             'simulated.pg_extension'::regclass::oid as relation \
-        from pg_database d, (values (1, 'AccessExclusiveLock'), (2, 'ShareLock'), (5, 'AccessExclusiveLock')) l (pid, mode) \
+        from pg_database d, (values (1, 'AccessShareLock', true), (2, 'AccessExclusiveLock', false), (5, 'AccessExclusiveLock', true), \
+            (8, 'ShareLock', true)) l (pid, mode, granted) \
         where d.datname = current_database(); \
     create view simulated.pg_stat_activity as select pid, application_name, state, backend_type, \
             statement_timestamp() - seconds * interval '1 second' as xact_start, \
@@ -56,8 +57,8 @@ async fn examine_finds_unsafe_settings_and_what_holds_vacuum_back() {
     };
     assert_eq!(
         found.locking.iter().map(named).collect::<Vec<_>>(),
-        [(1, "psql".to_owned(), "idle in transaction".to_owned())],
-        "neither who only writes nor autovacuum, which gives way"
+        [(2, "report".to_owned(), "active".to_owned())],
+        "who waits makes readers wait, who reads or writes does not, and autovacuum gives way"
     );
     let shown: Vec<(i32, &str, &str)> = found
         .old_transactions

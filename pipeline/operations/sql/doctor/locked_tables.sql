@@ -1,5 +1,5 @@
--- Sessions that have kept a table of ours from being read for five seconds, the longest first. One whose beginning our role may not see
--- counts at once. Autovacuum gives way by itself.
+-- Sessions that keep a table of ours from being read, in transactions older than five seconds, the longest first. Who waits for such a lock
+-- does it, too: every later reader waits behind it. One whose beginning our role may not see counts at once. Autovacuum gives way by itself.
 select l.pid, coalesce(a.application_name, '') as application, coalesce(a.state, a.backend_type, 'unknown') as state,
     coalesce(extract(epoch from clock_timestamp() - a.xact_start), 0)::float8 as seconds
 from (
@@ -7,10 +7,14 @@ from (
     from pg_locks
     where locktype = 'relation'
       and mode = 'AccessExclusiveLock'
-      and granted
       and pid is not null
       and database = (select oid from pg_database where datname = current_database())
-      and relation in (select oid from pg_class where relnamespace = current_schema()::regnamespace)
+      and relation in (
+          select c.oid
+          from pg_class c
+          join pg_namespace n on n.oid = c.relnamespace
+          where n.nspname = current_schema()
+      )
 ) l
 left join pg_stat_activity a using (pid)
 where coalesce(a.xact_start < statement_timestamp() - interval '5 seconds', true)

@@ -9,7 +9,7 @@ use records::Timestamp;
 use sqlx::PgConnection;
 
 /// How many deliveries are moved at once.
-pub(super) const MOVED: i64 = 1_000;
+const MOVED: i64 = 1_000;
 
 /// What waits for an endpoint that was just disabled waits until it is enabled: at `infinity`, where no claim
 /// spins over it. What comes first is moved now, and the rest by the claims that find it due. The caller holds the
