@@ -49,6 +49,12 @@ def mend_end(moment):
     return f"2096{rest}" if year.isdigit() and rest.startswith("-") and int(year) < 2096 else moment
 
 
+def mend_beginning(moment):
+    """What is recovered begins in the past."""
+    year, rest = moment[:4], moment[4:]
+    return f"2020{rest}" if year.isdigit() and rest.startswith("-") and int(year) > 2020 else moment
+
+
 def mend(body):
     """The rules that the document tells in words."""
     for name in ("started_at", "finished_at"):
@@ -56,6 +62,8 @@ def mend(body):
             body[name] = mend_moment(body[name])
     if isinstance(body.get("expires_at"), str):
         body["expires_at"] = mend_end(body["expires_at"])
+    if isinstance(body.get("since"), str):
+        body["since"] = mend_beginning(body["since"])
     segments = body.get("transcript_segments")
     for segment in segments if isinstance(segments, list) else []:
         mend_segment(segment)
