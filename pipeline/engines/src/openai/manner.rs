@@ -1,8 +1,9 @@
 //! How a server is asked: servers that speak the same API agree on less and less of it. What worked is
 //! remembered, so that a server is asked in a wrong way once an hour and not at every call.
 
+use upstream::Learnt;
+
 use super::complaint::Field;
-use super::learnt::Learnt;
 
 /// How a request asks for JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

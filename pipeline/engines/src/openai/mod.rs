@@ -10,7 +10,6 @@ mod assistant;
 mod bill;
 mod chat;
 mod complaint;
-mod learnt;
 mod line;
 mod manner;
 mod merge;

@@ -3,7 +3,6 @@
 
 use std::error::Error;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use futures::TryStreamExt;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
@@ -11,7 +10,7 @@ use reqwest::multipart::{Form, Part};
 use reqwest::{Method, Request, Response, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use upstream::{Broken, Client, asked_for, complaint, is_timeout, read_at_most};
+use upstream::{Broken, Client, Learnt, asked_for, complaint, is_timeout, read_at_most};
 
 use super::answer::Answer;
 use crate::fault::Fault;
@@ -39,8 +38,8 @@ pub(super) struct Server {
     authorization: Option<HeaderValue>,
     own_key: bool,
     model: Arc<str>,
-    /// It refuses `verbose_json`, as was learnt.
-    plain: Arc<AtomicBool>,
+    /// Whether it refuses `verbose_json`: shared by all keys.
+    plain: Arc<Learnt<bool>>,
 }
 
 impl Server {
@@ -58,7 +57,8 @@ impl Server {
         let authorization = key.map(|key| upstream::bearer(key).ok_or(BadSettings::Key)).transpose()?;
         let client = upstream::client(&url).ok_or(BadSettings::Client)?;
         let model = settings.model.trim().into();
-        Ok(Self { client, url, models, authorization, own_key: false, model, plain: Arc::default() })
+        let plain = Arc::new(Learnt::new(false));
+        Ok(Self { client, url, models, authorization, own_key: false, model, plain })
     }
 
     pub(super) fn with_own_key(&self, key: &SecretString) -> Result<Self, BadKey> {
@@ -68,13 +68,13 @@ impl Server {
 
     /// Asks with times where the server knows such an answer, else for the text alone.
     pub(super) async fn ask(&self, question: Question<'_>) -> Result<Answer, Fault> {
-        if self.plain.load(Relaxed) {
+        if self.plain.known() {
             return self.once(&question, "json").await;
         }
         match self.once(&question, "verbose_json").await {
             Err(Fault { reason: Reason::Rejected, .. }) => {
                 let answer = self.once(&question, "json").await?;
-                self.plain.store(true, Relaxed);
+                self.plain.note(true);
                 Ok(answer)
             }
             answered => answered,

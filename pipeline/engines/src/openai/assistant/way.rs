@@ -1,7 +1,8 @@
 //! How the assistant asks a server, and what was learnt of that.
 
+use upstream::Learnt;
+
 use crate::openai::complaint::Field;
-use crate::openai::learnt::Learnt;
 
 /// One way to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

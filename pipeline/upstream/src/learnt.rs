@@ -9,18 +9,20 @@ use tokio::time::Instant;
 const HOLDS: Duration = Duration::from_secs(3_600);
 
 /// What a server is taken to be: the first guess, until something else was learnt.
-pub(super) struct Learnt<T> {
+#[derive(Debug)]
+pub struct Learnt<T> {
     first: T,
     last: Mutex<Option<(T, Instant)>>,
 }
 
 impl<T: Copy + PartialEq> Learnt<T> {
-    pub(super) fn new(first: T) -> Self {
+    /// Nothing was learnt yet: `first` holds.
+    pub fn new(first: T) -> Self {
         Self { first, last: Mutex::new(None) }
     }
 
     /// What holds now.
-    pub(super) fn known(&self) -> T {
+    pub fn known(&self) -> T {
         match *self.last.lock() {
             Some((learnt, at)) if at.elapsed() < HOLDS => learnt,
             _ => self.first,
@@ -29,7 +31,7 @@ impl<T: Copy + PartialEq> Learnt<T> {
 
     /// From now on `learnt` holds, for an hour; whether that is news. A call that worked in the known way notes nothing, or the hour
     /// would begin anew with each call and never end.
-    pub(super) fn note(&self, learnt: T) -> bool {
+    pub fn note(&self, learnt: T) -> bool {
         let before = self.last.lock().replace((learnt, Instant::now()));
         before.map_or(self.first, |(before, _)| before) != learnt
     }
