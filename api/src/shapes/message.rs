@@ -61,7 +61,7 @@ impl Shape for Message {
                 "created_at": "2026-11-19T08:30:00Z",
             }],
             "tools": [{"name": "search", "app_id": null, "ok": true, "millis": 12}],
-            "engine": "embedded/24", "error": null,
+            "engine": "embedded/23", "error": null,
         })
     }
 }

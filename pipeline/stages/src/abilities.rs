@@ -13,7 +13,7 @@ use crate::drafts::{AppResult, Embedding, ItemDraft, MemoryDraft, Structure, Sur
 
 /// What every engine says of itself.
 pub trait Engine: Send + Sync {
-    /// Engine, model and prompt version, for example `embedded/24` or `openai:gpt-x@host/p1`: part of a
+    /// Engine, model and prompt version, for example `embedded/23` or `openai:gpt-x@host/p1`: part of a
     /// checkpoint's key, stored with the result, so that no engine's output passes for another's.
     fn id(&self) -> &str;
 

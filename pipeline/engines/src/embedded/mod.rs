@@ -118,7 +118,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/24"
+        "embedded/23"
     }
 
     fn costs(&self) -> bool {

@@ -306,38 +306,3 @@ fn instructions_are_read_however_they_are_put() {
         assert_eq!(items(none), [] as [&str; 0], "{none}");
     }
 }
-
-#[test]
-fn what_is_done_on_the_spot_said_to_be_on_its_way_or_good_bye_is_no_further_task() {
-    for (said, tasks) in [
-        (
-            "SPEAKER_00: Oh, and we're out of bin bags.\nSPEAKER_01: I've already ordered some.",
-            &[] as &[&str],
-        ),
-        ("Can you pass the potatoes?", &[]),
-        ("Well, I'd better get on, the kettle's on.", &[]),
-        ("What hours can you do in general?", &[]),
-        (
-            "SPEAKER_00: I'm going to write the release notes. You'll have them by tomorrow lunchtime.",
-            &["Write the release notes"],
-        ),
-        (
-            "SPEAKER_00: A permit has to be applied for at the council, can you do that?\nSPEAKER_01: Yes, I'll apply for it tomorrow.",
-            &["Apply for a permit at the council"],
-        ),
-        (
-            "SPEAKER_00: Is my passport okay? It runs out in September.\nSPEAKER_01: You'd better renew it right away.",
-            &["Renew the passport"],
-        ),
-        (
-            "SPEAKER_00: We'd need two references from you.\nSPEAKER_01: I'll email them over tomorrow.",
-            &["Email the references"],
-        ),
-        (
-            "Right, shopping list for tonight.\nThree lemons.\nAnd dishwasher tablets.\nWhat else, what else?",
-            &["Buy three lemons", "Buy dishwasher tablets"],
-        ),
-    ] {
-        assert_eq!(items(said), tasks, "{said}");
-    }
-}

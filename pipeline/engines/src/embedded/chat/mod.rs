@@ -32,7 +32,7 @@ const NO_MODEL: &str = "(I answer by fixed rules, without a language model: shor
 
 impl Converse for Embedded {
     fn id(&self) -> &str {
-        "embedded/24"
+        "embedded/23"
     }
 
     fn next<'a>(

@@ -52,10 +52,3 @@ static HABIT: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)\b(?:every|each|always|usually|often|sometimes|never|mostly|daily|weekly|and\s+(?:he|she|they|it)|when|if)\b",
     )
 });
-
-/// A preposition whose noun stands before it.
-pub(super) static STRANDED: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^\s+(?P<tie>for|to|after|into|with)(?P<rest>\W*$|\s+(?:at|by|in|on|from|before|with|until|today|tomorrow|first|as)\b.*$)",
-    )
-});

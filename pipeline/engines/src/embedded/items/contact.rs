@@ -36,7 +36,7 @@ pub(super) static ALONE: LazyLock<Pattern> = LazyLock::new(|| {
 /// "I'll cook", "you need to sign": what is done without a thing, whatever the day.
 pub(super) static INTRANSITIVE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:cook|bake|hoover|vacuum|sign|register|practise|practice|rehearse|apply|vote|reply|babysit|tidy\s+up|clean\s+up|wash\s+up|lock\s+up|set\s+up|check\s+in|sign\s+up|sign\s+in|log\s+in|take\s+(?:the\s+|a\s+|that\s+)?(?:day|morning|afternoon|week|(?:mon|tues|wednes|thurs|fri)day)\s+off)(?:\s+(?:something|for|with|there|here|at|before|after|every|on|by|then|too|as\s+well|again|online|again)\b.*|\W*)$",
+        r"(?i)^(?:cook|bake|hoover|vacuum|sign|register|practise|practice|rehearse|apply|vote|reply|babysit|tidy\s+up|clean\s+up|wash\s+up|lock\s+up|set\s+up|check\s+in|sign\s+up|sign\s+in|log\s+in|take\s+(?:the\s+|a\s+|that\s+)?(?:day|morning|afternoon|week|(?:mon|tues|wednes|thurs|fri)day)\s+off)(?:\s+(?:for|with|there|here|at|before|after|every|on|by|then|too|as\s+well|again|online|again)\b.*|\W*)$",
     )
 });
 

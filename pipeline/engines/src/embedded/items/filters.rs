@@ -42,10 +42,6 @@ pub(super) fn is_task(task: &str, dated: bool) -> bool {
     let rest: Vec<String> = all.collect();
     let known = is_task_verb(&verb) || is_advice_verb(&verb);
     let capital = task.starts_with(char::is_uppercase) && !known;
-    // "I will, I've been lazy", "I'd better get on".
-    if LEAVES.is_match(task) {
-        return false;
-    }
     if capital || verb.len() < 2 || NO_VERBS.contains(&verb.as_str()) || !is_doing(&verb, &rest, dated) {
         return false;
     }
@@ -56,11 +52,6 @@ pub(super) fn is_task(task: &str, dated: bool) -> bool {
     let undated_content = rest.iter().any(|word| is_content(word) && word.chars().any(char::is_alphabetic));
     undated_content && !content_stems(task).is_empty()
 }
-
-/// "Get on", "get going", with which one leaves, and what begins another clause.
-static LEAVES: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^(?:get\s+(?:on|off|going|moving)\s*(?:[,.;!?]|$)|(?:i|you|he|she|it|we|they)'\p{L})")
-});
 
 /// Vague verbs make no task, apart from "see the doctor on Monday", "let Tom know" and "try the new key".
 fn is_doing(verb: &str, rest: &[String], dated: bool) -> bool {

@@ -43,8 +43,8 @@ pub(super) struct Kept {
     latest: Option<(usize, usize)>,
     /// The present sentence asks.
     asks: bool,
-    /// The item that the last sentence named, who spoke, and whether it was asked for or offered in a question.
-    asked: Option<(usize, Option<String>, bool)>,
+    /// The item that the last sentence asked for or offered in a question, and who spoke.
+    asked: Option<(usize, Option<String>)>,
 }
 
 /// What may be taken on.
@@ -62,9 +62,6 @@ const COMPARED: usize = 40;
 
 /// Within how many sentences a request is taken on in other words.
 const ANSWERED: usize = 6;
-
-/// Within how many sentences it is said when something will be delivered.
-const DELIVERED: usize = 2;
 
 /// How many items back what is likely one may be the same once more.
 const REPEATED: usize = 6;
@@ -121,13 +118,7 @@ static NOT_YET: LazyLock<Pattern> = LazyLock::new(|| {
 /// "No, sorry, I can't", "no need": what was asked for is refused, or done already.
 static REFUSES: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^\W*(?:(?:oh|um|h+m+|well|sorry|ah|actually|no|nope|nah|thanks|thank\s+you|i'm\s+sorry|i'm\s+afraid)\W+)*(?:no\s+need\b|not\s+necessary|i\s+(?:can't|cannot|won't|couldn't)\b|(?:i(?:'ve|\s+have)?|we(?:'ve|\s+have)?|it's|that's)\s+already\b|already\s+(?:done|did|have)\b|don't\s+bother|i'm\s+not\s+(?:so\s+|really\s+|too\s+)?convinced\b|i\s+don't\s+think\s+so\b|i'd\s+rather\s+not\b|no\W+(?:thanks|thank\s+you|it's\s+(?:fine|ok|okay|all\s+right)|don't\s+worry|leave\s+it|you\s+don't\s+have\s+to)\b|(?:it|that)(?:'s|\s+has)\s+been\s+\p{L}+)",
-    )
-});
-/// "Here you go", "I've already ordered some": nothing is left to do.
-static DONE_AT_ONCE: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^\W*(?:(?:oh|yes|yeah|yep|no|nope|ok|okay|sure|right|there|um|uh|well|sorry|ah|ha)\W+)*(?:here\W*$|here\s+(?:you\s+(?:go|are)|it\s+is|they\s+are)\b|there\s+you\s+(?:go|are)\b|(?:i|we)(?:'ve|\s+have)\s+already\s+\p{L}+|(?:i|we)\s+already\s+(?:did|have)\b|already\s+(?:done|did)\b)",
+        r"(?i)^\W*(?:(?:oh|um|well|sorry|ah|actually|no|nope|nah|thanks|thank\s+you|i'm\s+sorry|i'm\s+afraid)\W+)*(?:no\s+need\b|not\s+necessary|i\s+(?:can't|cannot|won't|couldn't)\b|(?:i(?:'ve|\s+have)?|we(?:'ve|\s+have)?|it's|that's)\s+already\b|already\s+(?:done|did|have)\b|don't\s+bother|no\W+(?:thanks|thank\s+you|it's\s+(?:fine|ok|okay|all\s+right)|don't\s+worry|leave\s+it|you\s+don't\s+have\s+to)\b|(?:it|that)(?:'s|\s+has)\s+been\s+\p{L}+)",
     )
 });
 /// "Shall I", "do you want me to".
@@ -135,11 +126,8 @@ static OFFERS_IT: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"(?i)\b(?:(?:shall|should)\s+i|i\s+(?:can|could)|me\s+to|do\s+i\s+(?:have|need)\s+to)\b")
 });
 /// "I could book the room if you like."
-static OFFERS: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\bif\s+you(?:'d)?\s+(?:like|want|wish|prefer)\b|\bif\s+that\s+helps\b|\bmight\s+be\s+worth\b",
-    )
-});
+static OFFERS: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)\bif\s+you(?:'d)?\s+(?:like|want|wish|prefer)\b|\bif\s+that\s+helps\b"));
 /// "I can't today, but tomorrow."
 static LATER: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)\b(?:but|i'll|i\s+will|until|till|before|after|only)\b"));
@@ -155,10 +143,9 @@ impl Kept {
 
     /// Takes back what the last sentence asked for, where another refuses it.
     fn take_back(&mut self, sentence: &Sentence<'_>) {
-        let Some((at, asker, asks)) = self.asked.take() else { return };
+        let Some((at, asker)) = self.asked.take() else { return };
         let another = self.is_other(sentence, asker.as_deref());
-        let refused = asks && REFUSES.is_match(&sentence.text) && !LATER.is_match(&sentence.text)
-            || DONE_AT_ONCE.is_match(&sentence.text);
+        let refused = REFUSES.is_match(&sentence.text) && !LATER.is_match(&sentence.text);
         if another && refused && at + 1 == self.all.len() {
             self.all.pop();
             self.tasks.pop();
@@ -272,7 +259,7 @@ impl Kept {
             self.open.take_if(|open| proposes(open))
         {
             self.insert(ItemDraft { owner: item.owner, due_at: item.due_at, ..known }, speaker);
-        } else if let Some(known) = self.meant_by(&verb, &item) {
+        } else if let Some(known) = self.meant_by(&verb) {
             known.due_at = known.due_at.or(item.due_at);
             known.owner = known.owner.take().or(item.owner);
         } else if verb != "do" && proposed {
@@ -284,15 +271,9 @@ impl Kept {
         }
     }
 
-    /// The task that an item means whose object is a pronoun: of "do it" the latest, of "you'll have it by noon" the speaker's
-    /// latest, else the latest with its verb that is about the same.
-    fn meant_by(&mut self, verb: &str, item: &ItemDraft) -> Option<&mut ItemDraft> {
-        let ago = self.said.last().map_or(usize::MAX, |(said, _)| self.sentences - said);
-        let same = |known: &&mut ItemDraft| {
-            verb == "do"
-                || verb == "deliver" && ago <= DELIVERED && known.owner == item.owner
-                || first_word(known).eq_ignore_ascii_case(verb) && is_about(known, item)
-        };
+    /// The task that an item means whose object is a pronoun: the latest with its verb, and of "do it" the latest.
+    fn meant_by(&mut self, verb: &str) -> Option<&mut ItemDraft> {
+        let same = |known: &&mut ItemDraft| verb == "do" || first_word(known).eq_ignore_ascii_case(verb);
         self.all.iter_mut().rev().take(WITHIN_REACH).find(same)
     }
 
@@ -366,7 +347,7 @@ impl Kept {
         });
         self.latest = Some((self.all.len(), 0));
         self.line = self.present;
-        self.asked = Some((self.all.len(), speaker.map(str::to_owned), self.asks));
+        self.asked = self.asks.then(|| (self.all.len(), speaker.map(str::to_owned)));
         self.all.push(item);
         self.tasks.push(task);
         self.said.push((self.sentences, speaker.map(str::to_owned)));
@@ -385,13 +366,9 @@ impl Kept {
                 return false;
             };
             let ago = self.sentences - said;
-            // "I'd need something on security. - I'll include the white paper on security."
-            let asks_for_something = known.description.contains("something");
             let known = content_stems(&known.description);
             let shared = about.iter().filter(|stem| known.contains(stem)).count();
-            let alike = shared == about.len()
-                || 2 * shared >= about.len() && (shared > 1 || ago <= 2)
-                || ago <= 2 && asks_for_something;
+            let alike = shared == about.len() || 2 * shared >= about.len() && (shared > 1 || ago <= 2);
             ago <= ANSWERED && shared > 0 && alike
         })
     }
@@ -420,14 +397,6 @@ impl Kept {
             free && near && asker.as_deref() != speaker && read.is_taken_on_by(task)
         })
     }
-}
-
-/// Whether `item` names nothing that `known` does not, or something that both do: "put it in his file" puts no drops there.
-fn is_about(known: &ItemDraft, item: &ItemDraft) -> bool {
-    let object =
-        |item: &ItemDraft| content_stems(item.description.split_once(' ').map_or("", |(_, object)| object));
-    let (known, about) = (object(known), object(item));
-    about.is_empty() || about.iter().any(|stem| known.contains(stem))
 }
 
 fn first_word(item: &ItemDraft) -> &str {

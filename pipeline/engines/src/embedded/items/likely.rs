@@ -63,7 +63,7 @@ pub(super) fn task(
         if THERE_IS.is_match(&said) {
             return action(&said).and_then(|action| wording::description(&action, true, reference));
         }
-        if TELLS.is_match(&said) {
+        if TELLS.is_match(&said) || YOU_GET.is_match(&said) {
             return None;
         }
         let said = PROMISE.replace(&said, "");
@@ -85,6 +85,11 @@ static THERE_IS: LazyLock<Pattern> =
 /// What leads the verb of a promise.
 static PROMISE: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)^(?:i'll|i\s+will|i'm\s+going\s+to|we'll|we\s+will|let\s+me)\s+"));
+
+/// "You'll get an email with a link".
+static YOU_GET: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)^you(?:'ll|\s+will|\s+should)\s+(?:\p{L}+\s+)?(?:get|receive|hear|see|notice|find|feel)\b")
+});
 
 /// "We've got one daughter", "they're putting in a new one": what is told.
 static TELLS: LazyLock<Pattern> = LazyLock::new(|| {

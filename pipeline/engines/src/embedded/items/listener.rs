@@ -85,10 +85,3 @@ pub(super) fn without_tag<'t>(sentence: &Sentence<'t>) -> Option<Sentence<'t>> {
     let text = format!("{}.", sentence.text.get(..tag.start())?.trim_end_matches([',', ' ']));
     Some(Sentence { text, ..sentence.clone() })
 }
-
-/// "What hours can you do?" asks for an answer.
-pub(super) static ASKS_WHICH: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^\W*(?:(?:and|so|but|well|ok|okay)\W+)*(?:what|which|how)\s+(?:\p{L}+\s+){1,2}?(?:can|could|would|will)\s+you\b",
-    )
-});

@@ -32,14 +32,6 @@ impl Mentions {
         if sentence.split_whitespace().count() > 3 {
             self.heard += 1;
         }
-        // "It runs out in September": what it means is still what the talk is about.
-        let subject = SUBJECT.captures(sentence);
-        let pronoun =
-            subject.map(|found| if found["what"].eq_ignore_ascii_case("it") { "it" } else { "them" });
-        if let Some(meant) = pronoun.and_then(|pronoun| self.best(pronoun, false, &[])) {
-            let meant = Mention { weight: meant.weight.max(0) + 1, at: self.heard, ..meant.clone() };
-            self.latest.push_back(meant);
-        }
         self.latest.extend(named(sentence, self.heard));
         while self.latest.len() > KEPT {
             self.latest.pop_front();
@@ -54,20 +46,37 @@ impl Mentions {
     /// The same, however long.
     pub(super) fn filled(&self, task: &str, before: &str) -> Option<String> {
         let [lead, pronoun, rest] = parts(task)?;
-        let meant = self.meant_by(&pronoun, turns_to(&lead, &rest), before)?;
+        let meant = self.meant_by(&pronoun, &lead, before)?;
         Some(format!("{lead} {meant}{rest}"))
     }
 
     /// What the pronoun of `task` means.
     pub(super) fn meant(&self, task: &str, before: &str) -> Option<String> {
-        let [lead, pronoun, rest] = parts(task)?;
-        self.meant_by(&pronoun, turns_to(&lead, &rest), before)
+        let [lead, pronoun, _] = parts(task)?;
+        self.meant_by(&pronoun, &lead, before)
     }
 
-    /// What `pronoun` means; `people` says that it can only mean people.
-    fn meant_by(&self, pronoun: &str, people: bool, before: &str) -> Option<String> {
+    fn meant_by(&self, pronoun: &str, lead: &str, before: &str) -> Option<String> {
+        let contacts = turns_to(lead);
+        let fits = |mention: &Mention| match pronoun {
+            "it" | "this" => mention.kind != Kind::Person && !mention.many,
+            "that" => mention.kind != Kind::Person && !mention.many && mention.weight >= 0,
+            "them" if contacts => mention.kind != Kind::Thing,
+            "them" | "those" | "these" | "some" => mention.kind == Kind::Thing && mention.many,
+            "one" => mention.kind == Kind::Thing,
+            "him" | "her" => mention.kind == Kind::Person && !mention.many,
+            _ => false,
+        };
         let here = named(before, self.heard + 1);
-        let best = self.best(pronoun, people, &here)?;
+        let all = self.latest.iter().chain(&here);
+        let near = all.filter(|mention| fits(mention)).filter_map(|mention| {
+            let ago = (self.heard + 1).saturating_sub(mention.at);
+            let far = [0, 1, 4, 6].get(ago).filter(|_| ago <= REACH)?;
+            // One person is seldom "them".
+            let odd = i32::from(pronoun == "them" && mention.kind == Kind::Person && !mention.many);
+            Some((mention.weight - far - odd, mention))
+        });
+        let (_, best) = near.filter(|(score, _)| *score > TOO_FAR).max_by_key(|(score, _)| *score)?;
         Some(match pronoun {
             "some" => format!("some {}", best.name),
             "one" if best.many => format!("one of the {}", best.name),
@@ -76,28 +85,6 @@ impl Mentions {
             "one" => format!("a {}", best.name),
             _ => format!("the {}", best.name),
         })
-    }
-
-    /// What `pronoun` means of what was named lately and `here`.
-    fn best<'m>(&'m self, pronoun: &str, people: bool, here: &'m [Mention]) -> Option<&'m Mention> {
-        let fits = |mention: &Mention| match pronoun {
-            "it" | "this" => mention.kind != Kind::Person && !mention.many,
-            "that" => mention.kind != Kind::Person && !mention.many && mention.weight >= 0,
-            "them" if people => mention.kind != Kind::Thing,
-            "them" | "those" | "these" | "some" => mention.kind == Kind::Thing && mention.many,
-            "one" => mention.kind == Kind::Thing,
-            "him" | "her" => mention.kind == Kind::Person && !mention.many,
-            _ => false,
-        };
-        let all = self.latest.iter().chain(here);
-        let near = all.filter(|mention| fits(mention)).filter_map(|mention| {
-            let ago = (self.heard + 1).saturating_sub(mention.at);
-            let far = [0, 1, 4, 6].get(ago).filter(|_| ago <= REACH)?;
-            // One person is seldom "them".
-            let odd = i32::from(pronoun == "them" && mention.kind == Kind::Person && !mention.many);
-            Some((mention.weight - far - odd, mention))
-        });
-        near.filter(|(score, _)| *score > TOO_FAR).max_by_key(|(score, _)| *score).map(|(_, best)| best)
     }
 }
 
@@ -111,26 +98,24 @@ fn parts(task: &str) -> Option<[String; 3]> {
     if pronoun == "IT" {
         return None;
     }
-    (!IDLE.has(&verb)).then(|| [lead, pronoun.to_lowercase(), rest])
+    let idle = IDLE.has(&verb) || verb == "give" && GIVES_TIME.is_match(&rest);
+    (!idle).then(|| [lead, pronoun.to_lowercase(), rest])
 }
 
-/// Whether "them" between `lead` and `rest` are people: "email them over" means what is sent.
-fn turns_to(lead: &str, rest: &str) -> bool {
-    let sent =
-        matches!(lead.to_lowercase().as_str(), "email" | "text" | "message") && HANDS_ON.is_match(rest);
-    (CONTACTS.has(&lead.to_lowercase()) || ADDRESSES.is_match(lead)) && !sent
-}
-static HANDS_ON: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)^\s+(?:over|across|through)\b"));
-/// "It runs out in September", "they're still at the cleaner's".
-static SUBJECT: LazyLock<Pattern> = LazyLock::new(|| {
+/// "Give them until Friday".
+static GIVES_TIME: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^\W*(?:(?:and|but|so|oh|yes|yeah|no|well|ok|okay|because)\W+)*(?P<what>it|they)(?:'s|'re|\s+(?:is|are|was|were|has|have))?\s+(?:still\s+|only\s+|already\s+|been\s+|not\s+)?(?:runs?|ran|expires?|ends?|needs?|broken|broke|leaking|leaks?|overdue|due|ready|stuck|gone|lost|missing|finished|in|at|under|doesn't|don't|won't|isn't|hasn't|keeps?|smells?|costs?|starts?|stopped|closes?|arrives?|arrived|came|out)\b",
+        r"(?i)^\s+(?:until|till|an?\s+(?:week|day|month|hour|chance|go|try)|time|more\s+time|two|three)\b",
     )
 });
+/// Whether "them" behind `lead` are people.
+fn turns_to(lead: &str) -> bool {
+    CONTACTS.has(&lead.to_lowercase()) || ADDRESSES.is_match(lead)
+}
 
 /// Whether the pronoun of `task` can only mean people.
 pub(super) fn means_people(task: &str) -> bool {
-    parts(task).is_some_and(|[lead, pronoun, rest]| pronoun == "them" && turns_to(&lead, &rest))
+    parts(task).is_some_and(|[lead, pronoun, _]| pronoun == "them" && turns_to(&lead))
 }
 
 /// Where a pronoun stands for what is to be done something with.

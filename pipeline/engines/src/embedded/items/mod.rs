@@ -11,7 +11,6 @@ mod filters;
 mod kept;
 mod likely;
 mod listener;
-mod listing;
 mod mentions;
 mod named;
 mod orders;
@@ -42,7 +41,6 @@ use crate::embedded::pattern::Pattern;
 use contact::{ALONE, CONTACT, COURTESY, HELPS, INTRANSITIVE, PLEDGED, REPORTS, TO_PERSON};
 use kept::Kept;
 use listener::{ASKS, TURNS_TO_ME, asks_listener, only_begins, without_tag};
-use listing::Listing;
 use orders::{HANDED_ON, OF_THE_MOMENT};
 use things::{Things, object_of, thing_of};
 use ties::{AIM, DIVIDES, ELSE, LEADS, OPENER, STATES, TIMELY, WILL};
@@ -84,7 +82,6 @@ pub(super) fn extract(sentences: &[Sentence<'_>], reference: &Reference) -> Vec<
     let weighed = Weighed::of(sentences);
     let mut items = Kept::default();
     let mut things = Things::default();
-    let mut listing = Listing::default();
     let labels: BTreeSet<&str> = sentences.iter().filter_map(|sentence| sentence.speaker).collect();
     // Whom each item was asked of: where two talk, the other.
     let mut asked_of: Vec<Option<&str>> = Vec::new();
@@ -101,9 +98,6 @@ pub(super) fn extract(sentences: &[Sentence<'_>], reference: &Reference) -> Vec<
                     found.extend(likely.filter(|likely| !items.has_said(&likely.item)));
                 }
             }
-        }
-        if let Some(listed) = listing.thing(sentence, &found, reference) {
-            found = vec![listed];
         }
         let other =
             labels.iter().copied().find(|label| Some(*label) != sentence.speaker && labels.len() == 2);

@@ -66,7 +66,7 @@ static NO_THINGS: WordList = WordList::new(
     word words reason kind sort people today tomorrow monday tuesday wednesday thursday friday saturday sunday world front back middle top bottom \
     row pity shame mess go chance luck fun job mind second seconds sec wait reach hand hands head fault turn pounds pound euros euro dollars \
     quid degrees percent miles weeks quarter half noon o'clock house home town left right start fact hurry favour favor weather god noise everything anything \
-    something nothing loads lots tons",
+    something nothing",
 );
 /// Days of a month.
 static ORDINALS: WordList = WordList::new(
@@ -259,8 +259,6 @@ fn mention_at(tokens: &[Token<'_>], from: usize, at: usize) -> Option<(Mention, 
     weight += if told { -2 } else { 0 };
     weight += if opens && predicated { 2 } else { 0 };
     weight += i32::from(about) + i32::from(fresh);
-    // "I've got the passport, but not the certificate."
-    weight += if before == "not" && from > 1 && word(from - 2) == "but" { 2 } else { 0 };
     let (many, weight) = if out { (true, 2) } else { (many, weight) };
     Some((Mention { name, kind, many, weight, at }, to))
 }

@@ -8,13 +8,20 @@ use crate::embedded::text::pattern;
 /// Verbs that ask the listener for attention and not for work.
 pub(super) static ATTENTION: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:open\s+wide|breathe\s|bite\s+down|rinse|lie\s+(?:down|back)|sit\s+(?:down|up)|take\s+a\s+(?:seat|deep\s+breath)|hear|see|believe|imagine|tell\s+(?:me|us)|remember|explain|repeat|say|hold|wait|help|understand|stop|come|speak\s+up|read\s+(?:me|us|it|that)|(?:open|close|shut)\s+(?:a|the|that)\s+(?:windows?|doors?|curtains?|blinds?)|(?:turn|switch)\s+(?:(?:it|that|(?:the|that|your)\s+(?:lights?|music|tv|television|radio|volume|camera|microphone|mic))\s+)?(?:on|off|up|down)|(?:share|see)\s+(?:my|your|the)\s+screen|give\s+(?:me|us|it|them|him|her|you)\s+(?:an?\s+)?(?:second|sec|minute|moment|break|hand|try|go|chance|rest|time|clue|hint|five|example|shout)|keep\s+(?:going|quiet|calm|still|talking|it|up|me|us|in\s+mind|in\s+touch|your\s+(?:voice|hands|eyes|back|shirt|hair|head|cool|distance)|straight|well|safe|warm)|skip\s+(?:it|this|that|ahead)|leave\s+(?:it|me|us|that|him|her)|put\s+(?:it|that)\s+(?:down|away|on|there|here|like)|put\s+your|use\s+(?:your|it|that)|make\s+(?:yourself|a\s+(?:wish|film|movie|joke)|up|room|way|fun|do)|do\s+(?:you|what|the\s+same|not|so|come)|eat\s+up|drink\s+up|thank\s+(?:you|god|goodness|heavens?|the\s+lord)|excuse|forgive|join|stay|be|do\s+(?:that|it|me))\b|^pass\s+(?:(?:me|us)\s+)?(?:the|that|those|some)\s+[\p{L}-]+(?:,?\s+please)?\W*$",
+        r"(?i)^(?:open\s+wide|breathe\s|bite\s+down|rinse|lie\s+(?:down|back)|sit\s+(?:down|up)|take\s+a\s+(?:seat|deep\s+breath)|hear|see|believe|imagine|tell\s+(?:me|us)|remember|explain|repeat|say|hold|wait|help|understand|stop|come|speak\s+up|pass\s+(?:me|the)\s+(?:salt|butter)|read\s+(?:me|us|it|that)|(?:open|close|shut)\s+(?:a|the|that)\s+(?:windows?|doors?|curtains?|blinds?)|(?:turn|switch)\s+(?:(?:it|that|(?:the|that|your)\s+(?:lights?|music|tv|television|radio|volume|camera|microphone|mic))\s+)?(?:on|off|up|down)|(?:share|see)\s+(?:my|your|the)\s+screen|give\s+(?:me|us|it|them|him|her|you)\s+(?:an?\s+)?(?:second|sec|minute|moment|break|hand|try|go|chance|rest|time|clue|hint|five|example|shout)|keep\s+(?:going|quiet|calm|still|talking|it|up|me|us|in\s+mind|in\s+touch|your\s+(?:voice|hands|eyes|back|shirt|hair|head|cool|distance)|straight|well|safe|warm)|skip\s+(?:it|this|that|ahead)|leave\s+(?:it|me|us|that|him|her)|put\s+(?:it|that)\s+(?:down|away|on|there|here|like)|put\s+your|use\s+(?:your|it|that)|make\s+(?:yourself|a\s+(?:wish|film|movie|joke)|up|room|way|fun|do)|do\s+(?:you|what|the\s+same|not|so|come)|eat\s+up|drink\s+up|thank\s+(?:you|god|goodness|heavens?|the\s+lord)|excuse|forgive|join|stay|be|do\s+(?:that|it|me))\b",
     )
 });
 
 /// "Let the school know he's ill".
 pub(super) static LETS_KNOW: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)^let\s+(?:\p{L}+\s+){1,3}?know\s+\p{L}"));
+
+/// "Have a look at the diagram", "have a word with Tom".
+pub(super) static LOOKS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^have\s+an?\s+(?:\p{L}+\s+)?(?:look|word|chat|talk|think)\s+(?:at|with|about|through)\s+(?:the|your|my|our|his|her|their|an?|page|chapter|(?-i:\p{Lu}))",
+    )
+});
 
 /// "Stop taking the tablets".
 pub(super) static QUITS: LazyLock<Pattern> = LazyLock::new(|| {
@@ -90,6 +97,10 @@ pub(super) const OF_THE_MOMENT: &[&str] = &[
     "press", "switch",
 ];
 
+/// "I always make sure", "he made sure".
+pub(super) static HABIT: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)\b(?:i|we|they)\s+(?:always|usually|normally|try\s+to|used\s+to)\s+$"));
+
 /// "Get a letter by Friday": what is only to be expected.
 pub(super) static AWAITS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -128,10 +139,3 @@ pub(super) static SAID_ONLY: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Make sure you tell them": what, the talk does not say.
 pub(super) static TELLS_NOTHING: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)^(?:tell|ask)\s+(?:him|her|them)\W*$"));
-
-/// "Let me have a look."
-pub(super) static LOOKS_NOW: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^have\s+an?\s+(?:(?:quick|good|proper|little)\s+)?(?:look|feel|listen|think|go|try|guess|sec|second|minute|moment|peek|sniff|taste)\W*$",
-    )
-});

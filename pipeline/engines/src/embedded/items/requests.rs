@@ -4,10 +4,9 @@ use std::sync::LazyLock;
 
 use regex::Captures;
 
-use super::listener::ASKS_WHICH;
 use super::orders::{
-    ATTENTION, AWAITS, CAUSES, COMES, FORGOTTEN, IDIOMS, LETS_KNOW, PRESENT, PRONOUNS, PUTS, QUITS, SEES_IF,
-    SOFTLY, is_real,
+    ATTENTION, AWAITS, CAUSES, COMES, FORGOTTEN, HABIT, IDIOMS, LETS_KNOW, LOOKS, PRESENT, PRONOUNS, PUTS,
+    QUITS, SEES_IF, SOFTLY, is_real,
 };
 use super::{Claim, Force, filters};
 use crate::embedded::clauses::Clause;
@@ -61,6 +60,7 @@ static ASKED: LazyLock<Patterns> = LazyLock::new(|| {
             r"(?:(?:someone|somebody|everyone|everybody|one\s+of\s+us)(?:'s|\s+has)|(?:you|we)(?:'ve|\s+have))\s+(?:got\s+to|gotta)\s+",
         ),
         rule(r"i(?:'d)?\s+(?:suggest|advise|recommend)\s+(?:is\s+)?(?:that\s+)?you\s+"),
+        rule(r"you(?:'d|\s+had)?\s+better\s+"),
         rule(
             r"(?:you\s+(?:might|may|will|would|'ll|'d)|you'll|you'd)\s+(?:also\s+)?(?:want|need|do\s+well)\s+to\s+",
         ),
@@ -115,9 +115,6 @@ pub(super) fn bare(clause: &str, question: bool) -> Option<Claim> {
 
 /// The task that a clause asks for.
 pub(super) fn read(clause: &str) -> Option<Claim> {
-    if ASKS_WHICH.is_match(clause) {
-        return None;
-    }
     let found = ASKED.matching(clause).into_iter().find_map(|(_, rule)| rule.captures(clause))?;
     let before = &found["before"];
     let task = asked_for(&found)?;
@@ -127,7 +124,11 @@ pub(super) fn read(clause: &str) -> Option<Claim> {
     }
     // "Perhaps somebody should ring them": a suggestion, worded as advice.
     let firm = SOFTLY.replace_all(before, "");
-    if filters::is_undone_by(&firm) || ATTENTION.is_match(&task) && !is_real(&task) || is_forbidden(&task) {
+    if filters::is_undone_by(&firm)
+        || found.name("sure").is_some() && HABIT.is_match(before)
+        || ATTENTION.is_match(&task) && !is_real(&task)
+        || is_forbidden(&task)
+    {
         return None;
     }
     let thing = found.name("thing").is_some() && FORGOTTEN.is_match(&task);
@@ -148,11 +149,8 @@ fn is_forbidden(task: &str) -> bool {
 }
 
 /// A state and not an act is to be made sure of: "the gate is open".
-static STATE: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:the|an?|my|your|our|his|her|their|this|that|all|every\p{L}*|(?:you|they)'(?:ve|re)|it's|there's|nobody)\s",
-    )
-});
+static STATE: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)^(?:the|an?|my|your|our|his|her|their|this|that|all|every\p{L}*)\s"));
 
 /// A task without the name that it ends with: "water the plants, Tom".
 fn unaddressed(task: &str) -> String {
@@ -254,6 +252,7 @@ pub(super) fn imperative(
             || CAUSES.is_match(&found["task"])
             || PUTS.is_match(&found["task"]) && !PRONOUNS.contains(&found["next"].to_lowercase().as_str())
             || LETS_KNOW.is_match(&found["task"])
+            || LOOKS.is_match(&found["task"])
             || SEES_IF.is_match(&found["task"])
             || IDIOMS.is_match(&found["task"])
             || COMES.is_match(&found["task"])

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Captures;
 
 use super::contact::HELPS;
-use super::orders::{ATTENTION, LOOKS_NOW};
+use super::orders::ATTENTION;
 use super::requests::{ADVERBS, is_name};
 use super::{Claim, Force, claims, deadlines, filters, proposals, shortages, unfinished};
 use crate::embedded::lexicon::{
@@ -190,7 +190,7 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
 fn asked_for_oneself(found: &Captures<'_>) -> Option<Claim> {
     let lets = found.get(0)?.as_str().get(found["before"].len()..)?.to_lowercase().starts_with("let me ");
     let verb = words(&found["task"]).next()?;
-    let asks = lets && matches!(verb.as_str(), "know" | "have") && !LOOKS_NOW.is_match(&found["task"]);
+    let asks = lets && matches!(verb.as_str(), "know" | "have");
     let task = format!("let me {}", &found["task"]);
     (asks && !filters::is_undone_by(&found["before"])).then_some(Claim {
         task,
@@ -429,12 +429,7 @@ fn passive(clause: &str) -> Option<Claim> {
         "they" => "them".to_owned(),
         _ => decapitalised(found["what"].trim()),
     };
-    // "A permit has to be applied for at the council."
-    let rest = &found["rest"];
-    let task = match claims::STRANDED.captures(rest) {
-        Some(left) => format!("{verb} {} {what}{}", &left["tie"], &left["rest"]),
-        None => format!("{verb} {what}{rest}"),
-    };
+    let task = format!("{verb} {what}{}", &found["rest"]);
     (!filters::is_undone_by(&found["before"])).then_some(Claim {
         task,
         owner: None,

@@ -31,8 +31,15 @@ impl Things {
     pub(super) fn heard(&mut self, sentence: &str) {
         (self.one.ago, self.many.ago) = (self.one.ago + 1, self.many.ago + 1);
         // "They're in my garage" names no other thing.
-        let named =
-            last_thing(sentence).or_else(|| fragment(sentence)).filter(|_| !SOMEWHERE.is_match(sentence));
+        // "My insurance wants it": "it" was named before, and is not the insurance.
+        let rest = WANTS_IT.find(sentence).and_then(|found| sentence.get(found.end()..));
+        let named = THERE_IS
+            .captures(sentence)
+            .map(|found| format!("the {}", &found["thing"]))
+            .or_else(|| last_thing(rest.unwrap_or(sentence)))
+            .or_else(|| topic(sentence))
+            .or_else(|| fragment(sentence))
+            .filter(|_| !SOMEWHERE.is_match(sentence));
         match named {
             Some(name) if ends_as_plural(&name) => self.many = Named { name: Some(name), ago: 0 },
             Some(name) => self.one = Named { name: Some(name), ago: 0 },
@@ -74,6 +81,17 @@ impl Things {
     }
 }
 
+/// "What about posters?", "who's doing invitations?": what is asked about.
+fn topic(sentence: &str) -> Option<String> {
+    TOPIC.captures(sentence).map(|found| format!("the {}", &found["thing"]))
+}
+
+static TOPIC: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:and|so|ok|okay|right|now|well)\W+)*(?:(?:what|how)\s+about|who(?:'s|\s+is)\s+(?:doing|getting|bringing|making))\s+(?P<thing>(?:[\p{L}-]+\s)?[\p{L}-]{3,}s)\s*\?",
+    )
+});
+
 /// "Word counts, mostly.": a noun phrase alone names a thing, too.
 fn fragment(sentence: &str) -> Option<String> {
     let said = sentence.split([',', '.', '!', '?']).next()?.trim();
@@ -81,6 +99,19 @@ fn fragment(sentence: &str) -> Option<String> {
     let noun = words.len() > 1 && words.len() < 5 && words.iter().all(|word| names(word));
     (noun && ends_as_plural(said)).then(|| format!("the {}", decapitalised(said)))
 }
+
+/// "There's soup in the freezer": soup.
+static THERE_IS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:and|but|so|oh|well|ok|okay)\W+)*there(?:'s|\s+is|\s+are)\s+(?:still\s+|also\s+)?(?:some\s+|an?\s+)?(?P<thing>[\p{L}-]{3,}(?:\s[\p{L}-]{3,})?)\s+(?:left\s+)?(?:in|on|under|behind)\s+the\s+\p{L}+\W*$",
+    )
+});
+
+static WANTS_IT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:the|my|our|your|his|her|their)\s+(?:[\p{L}-]+\s+){1,2}?(?:wants?|needs?|asked\s+for|asks\s+for|requires?|expects?|has\s+to\s+have|gets?|wrote|sent|made|likes?|loves?)\s+(?:it|them)\b",
+    )
+});
 
 static SOMEWHERE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(

@@ -25,7 +25,7 @@ static TAIL: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Find out from IT which directory we use": what is to be found out belongs to the task.
 static INDIRECT: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:find\s+out|ask|check|decide|clarify|confirm|see|work\s+out|look\s+up)\b[^,.;?!]*?\swhich\s[^,.;?!]*[.!]?$",
+        r"(?i)^(?:find\s+out|ask|check|decide|clarify|confirm|see|work\s+out|look\s+up)\b[^,.;?!]*?\swhich\s[^,.;?!]*$",
     )
 });
 /// A condition: not after verbs that ask one ("check if").
@@ -84,11 +84,18 @@ pub(super) fn joined(known: &str, task: &str, reference: &Reference) -> Option<S
 /// What one is to hear of, with the occasion: "Text you when it's done".
 pub(super) fn report(task: &str, reference: &Reference) -> Option<String> {
     let task = without_date(task, reference);
+    let task = TAIL_OF_REPORT.replace(&task, "");
     let task = FILLER.replace_all(&task, "");
     let task = SPACES.replace_all(task.trim(), " ").into_owned();
     let task = without_trailing(&first_words(&task, LONGEST));
     (task.split(' ').count() > 3).then(|| capitalised(&restored(&task)))
 }
+
+static TAIL_OF_REPORT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)(?:,\s+(?:he|she|they|it|there|that|we|i|you|but|so|and|or|please|thanks|okay|yes|no)\b|\s+(?:because|so\s+that|so\s+(?:we|i|you))\b|[.;?!]\s|\s+[-–—]+\s).*$",
+    )
+});
 
 fn without_date(task: &str, reference: &Reference) -> String {
     reference.due(task).map_or_else(|| task.to_owned(), |(date, _)| date.removed_from(task))

@@ -202,11 +202,7 @@ pub(in crate::embedded) fn base_of_gerund(word: &str) -> Option<String> {
     let mut single = stem.chars();
     single.next_back();
     let known = [stem.to_owned(), format!("{stem}e"), single.as_str().to_owned()];
-    // "Pinning" is of "pin", and "calling" of "call".
-    let doubled = !stem.ends_with(['l', 's', 'f', 'z', 'e', 'o'])
-        && single.as_str().ends_with(stem.get(stem.len() - 1..)?);
-    let unknown = if doubled { single.as_str() } else { stem };
-    Some(known.iter().find(|verb| is_task_verb(verb)).cloned().unwrap_or_else(|| unknown.to_owned()))
+    Some(known.into_iter().find(|verb| is_task_verb(verb)).unwrap_or_else(|| stem.to_owned()))
 }
 
 /// Whether `word` (lower case) is the base form of a verb of tasks.
