@@ -58,7 +58,8 @@ async fn live_frames_over_the_size_limit_close_the_socket() {
     let mut line = setup.line("custom_stt=enabled&client_device_id=c").await.ready().await;
     let huge: Value = json!({ "x": "w".repeat(1_000_000) });
     line.send(huge).await;
-    assert_eq!(line.closed().await, 1009);
+    // More than the service reads of one frame: what is left unread resets the connection, which may overtake the close frame.
+    assert!([1006, 1009].contains(&line.closed().await));
 }
 
 /// The socket was dropped without a close frame (1006): the client connected again at once and sent the same.
