@@ -259,13 +259,13 @@ async fn tool_breaker_opens_after_five_outages_without_disabling_the_app() {
 struct Sample(std::process::Child, String);
 
 impl Sample {
-    async fn start() -> Self {
+    async fn start(secret: &str) -> Self {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/task_app.py");
         let mut command = std::process::Command::new("python3");
         command
             .args([script, &port.to_string()])
-            .env("APP_SECRET", SECRET)
+            .env("APP_SECRET", secret)
             .stderr(std::process::Stdio::null());
         let child = command.spawn().expect("python3 is there");
         for _ in 0..200 {
@@ -288,7 +288,7 @@ impl Drop for Sample {
 #[tokio::test]
 async fn sample_app_accepts_signed_calls_only() {
     let world = World::new(&[]).await;
-    let sample = Sample::start().await;
+    let sample = Sample::start(SECRET).await;
     let home = sample.1.as_str();
     let caller = Caller::new(Guard::new(vec!["127.0.0.0/8".parse().unwrap()])).unwrap();
     let call = outside::Call {
@@ -329,4 +329,27 @@ async fn sample_app_accepts_signed_calls_only() {
     let words =
         Answered::AppError { text: "The request is not signed by the service".to_owned(), setup_url: None };
     assert_eq!(call("list_tasks", json!({})).await, words);
+}
+
+/// It is started with an empty secret until the real one is known, and took every call that was signed with none.
+#[tokio::test]
+async fn sample_app_with_an_empty_secret_accepts_no_call() {
+    let world = World::new(&[]).await;
+    let sample = Sample::start("whsec_").await;
+    let body = r#"{"uid": "ann", "tool_name": "list_tasks"}"#;
+    let now = world.ledger.db().now().await.unwrap().timestamp();
+    let signature = Webhook::from_bytes(Vec::new()).unwrap().sign("msg_1", now, body.as_bytes()).unwrap();
+    let headers =
+        [("webhook-id", "msg_1"), ("webhook-timestamp", &now.to_string()), ("webhook-signature", &signature)];
+    let call = outside::Call {
+        method: outside::Method::POST,
+        url: outside::Url::parse(&format!("{}/tools/list_tasks", sample.1)).unwrap(),
+        headers: headers.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+        body: Some(body.into()),
+        timeout: Duration::from_secs(10),
+        max_bytes: 1_000,
+    };
+    let caller = Caller::new(Guard::new(vec!["127.0.0.0/8".parse().unwrap()])).unwrap();
+    let heard = caller.call("ann", call).await;
+    assert!(matches!(heard, outside::Heard::Answer { status: 401, .. }), "{heard:?}");
 }
