@@ -59,6 +59,24 @@ fn words_are_kept_whatever_their_labels_are() {
     );
 }
 
+/// JavaScript writes half of a surrogate pair where a text was cut within an emoji: all words of its frame were lost.
+#[test]
+fn words_are_kept_beside_half_an_emoji() {
+    let words = r#"\ud83d\ude00 \ud83d \ude00\ud83d\u0041 \\ud83d \"ü\ud83d"#;
+    let frame = format!(
+        r#"{{"type": "suggested_transcript", "segments": [{{"text": "{words}", "start": 0, "end": 1}}]}}"#
+    );
+    let heard = match ClientFrame::parse(&frame) {
+        Ok(ClientFrame::SuggestedTranscript { segments, .. }) => segments,
+        _ => Vec::new(),
+    };
+    let kept = heard.first().map(|said| said.text.as_str());
+    assert_eq!(kept, Some("😀 \u{fffd} \u{fffd}\u{fffd}A \\ud83d \"ü\u{fffd}"));
+    for broken in [r#"{"type": "\ud83d", "#, r"\ud83", "\\", "\\ü"] {
+        assert_eq!(ClientFrame::parse(broken), Err(Malformed), "{broken}");
+    }
+}
+
 #[test]
 fn all_segments_of_a_frame_are_taken_that_its_size_allows() {
     let segments: Vec<_> = (0..2_000).map(|n| json!({ "text": "a", "start": n, "end": n })).collect();
