@@ -172,7 +172,7 @@ fn parse(bytes: &[u8], account: Option<&Account>) -> Result<Parsed, Error> {
         Some(account) => account.hold(bytes).map_err(too_large_or_busy),
         None => Ok(None),
     };
-    let held = account.map_or(Ok(None), |account| hold_to_parse(text.as_bytes(), account))?;
+    let held = account.map_or(Ok(None), |account| hold_to_parse(text.as_bytes(), 1, account))?;
     if let Ok(value) = serde_json::from_str(text) {
         return Ok(Parsed { value, unrepresentable: None, _held: held });
     }
@@ -189,10 +189,14 @@ fn parse(bytes: &[u8], account: Option<&Account>) -> Result<Parsed, Error> {
     }
 }
 
-/// Holds the memory that a JSON text takes while it is parsed.
-pub(crate) fn hold_to_parse(json: &[u8], account: &Account) -> Result<Option<Reservation>, Error> {
+/// Holds the memory that a JSON text takes while it is parsed, where so many `forms` of it stand beside each other.
+pub(crate) fn hold_to_parse(
+    json: &[u8],
+    forms: usize,
+    account: &Account,
+) -> Result<Option<Reservation>, Error> {
     let values = values_in(json, account.most() / VALUE_SIZE);
-    account.hold(json.len() + values * VALUE_SIZE).map_err(too_large_or_busy)
+    account.hold(forms * (json.len() + values * VALUE_SIZE)).map_err(too_large_or_busy)
 }
 
 /// The bytes that a JSON text takes at most once it is parsed, besides the text itself.

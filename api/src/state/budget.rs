@@ -191,6 +191,10 @@ impl Account {
     /// Holds `bytes` for as long as the reservation lives.
     pub(crate) fn hold(&self, bytes: usize) -> Result<Option<Reservation>, Refused> {
         let Some(opened) = self.opened.get().filter(|_| bytes > UNCOUNTED) else { return Ok(None) };
+        // What stands beside the request's own body never fits when both are too much.
+        if bytes > self.most().saturating_sub(opened.body.lock().bytes) {
+            return Err(Refused::TooLarge);
+        }
         let mut held = Reservation::none(&self.budget, &opened.user);
         held.resize(bytes)?;
         Ok(Some(held))

@@ -60,6 +60,9 @@ async fn mcp_invalid_message_is_a_json_rpc_error() {
         ("[]", 400, -32600, Value::Null),
         ("[{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"tools/list\"}]", 400, -32600, Value::Null),
         ("7", 400, -32600, Value::Null),
+        (r#"{"jsonrpc": "2.0", "id": 1, "method": "ping", "method": "tools/list"}"#, 400, -32600, json!(1)),
+        (&"[".repeat(50_000), 400, -32700, Value::Null),
+        (&"{\"a\":".repeat(50_000), 400, -32700, Value::Null),
         ("{\"id\": \"a\", \"method\": \"tools/list\"}", 400, -32600, json!("a")),
         ("{\"jsonrpc\": \"1.0\", \"id\": 7, \"method\": \"tools/list\"}", 400, -32600, json!(7)),
     ];
