@@ -99,13 +99,27 @@ impl Content {
 
 impl OpenAi {
     /// Asks `question` of every part of `talk`, which for most talks is one, and reads the answers, in
-    /// the order of the parts.
+    /// the order of the parts. Parts that were longer than the server's context are made anew, and smaller.
     pub(super) async fn ask<T: DeserializeOwned>(
         &self,
         talk: &Talk,
         question: &Question<'_>,
     ) -> Result<Vec<T>, Failure> {
-        let context = self.window.context();
+        loop {
+            let context = self.window.context();
+            match self.ask_parts(talk, question, context).await {
+                Err(Failure { class: Some(ErrorClass::TooLong), .. }) if self.window.context() < context => {}
+                answers => return answers,
+            }
+        }
+    }
+
+    async fn ask_parts<T: DeserializeOwned>(
+        &self,
+        talk: &Talk,
+        question: &Question<'_>,
+        context: u32,
+    ) -> Result<Vec<T>, Failure> {
         let rest = question.tokens() + head_tokens(talk);
         let most = self.window.part(context, rest);
         let transcript = Transcript::of(talk, most as usize / 2);
@@ -178,7 +192,6 @@ impl OpenAi {
                 }
                 Err(Unanswered::NotUnderstood(complaint, status)) => {
                     if complaint == Some(Field::Length) {
-                        // The next attempt reads smaller parts.
                         self.window.shrink(context, rest);
                     }
                     manner = match Manners::next(manner, complaint) {

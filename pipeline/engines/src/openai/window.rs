@@ -2,7 +2,8 @@
 //! way of its own, and an estimate that is a little too high is harmless.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering};
+
+use upstream::Learnt;
 
 /// What an answer may always have, however small the context is.
 const LEAST_OUTPUT: u32 = 256;
@@ -15,12 +16,12 @@ const LEAST_CONTEXT: u32 = 2_048;
 /// How much of the part before a part begins with, so that nothing is lost between two.
 const OVERLAP: u32 = 200;
 
-/// The context of a server's model; shrinks when the server says that it was too much.
-pub(super) struct Window(AtomicU32);
+/// The context of a server's model; shrinks for an hour when the server says that it was too much.
+pub(super) struct Window(Learnt<u32>);
 
 impl Window {
     pub(super) fn new(context_tokens: u32) -> Self {
-        Self(AtomicU32::new(context_tokens))
+        Self(Learnt::new(context_tokens))
     }
 
     /// The most that an answer may have: a quarter.
@@ -45,14 +46,14 @@ impl Window {
             return;
         }
         let less = (context / 3 * 2).max(LEAST_CONTEXT.min(context));
-        if self.0.compare_exchange(context, less, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+        if less < context && self.context() == context && self.0.note(less) {
             tracing::warn!(context_tokens = less, "the model server's context is smaller than was set");
         }
     }
 
     /// What the context is taken to be.
     pub(super) fn context(&self) -> u32 {
-        self.0.load(Ordering::Relaxed)
+        self.0.known()
     }
 }
 
@@ -118,6 +119,8 @@ pub(super) fn pieces(text: &str, most: usize) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::Duration;
+
     use super::*;
 
     fn lines(number: usize) -> Vec<String> {
@@ -169,6 +172,18 @@ mod tests {
         assert_eq!(small.context(), 1_000, "what was set is believed");
         assert_eq!(Window::new(100).part(100, 5_000), LEAST_PART);
         assert_eq!(Window::new(1_000_000).output(), MOST_OUTPUT);
+    }
+
+    /// An operator who puts a larger model in the place of one with a small context has the larger context without a restart.
+    #[tokio::test(start_paused = true)]
+    async fn a_smaller_context_is_believed_for_an_hour() {
+        let window = Window::new(16_384);
+        window.shrink(16_384, 1_000);
+        tokio::time::advance(Duration::from_secs(3_599)).await;
+        assert_eq!(window.context(), 10_922);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        window.shrink(10_922, 1_000);
+        assert_eq!(window.context(), 16_384, "what was made before says nothing of what is asked now");
     }
 
     #[test]

@@ -81,15 +81,15 @@ async fn a_talk_longer_than_the_context_is_read_in_parts_and_described_as_one() 
 }
 
 #[tokio::test]
-async fn a_context_that_is_smaller_than_was_set_is_learnt() {
-    let (mock, engine) = engine(Options { context_tokens: 4_096, ..Options::default() }, 16_384).await;
-    let talk = long_talk(60);
-    let mut attempts = 1;
-    while finalize(&engine, &talk, folders(), &[], true).await.is_err() {
-        attempts += 1;
-        assert!(attempts < 6, "{:?}", stages_asked(&mock));
-    }
-    assert!(attempts > 1, "the first prompt was too long");
+async fn a_context_that_is_smaller_than_was_set_is_learnt_and_costs_no_attempt() {
+    let (mock, engine) = engine(Options { context_tokens: 4_096, ..Options::default() }, 65_536).await;
+    let talk = long_talk(600);
+    kept(finalize(&engine, &talk, folders(), &[], true).await);
+    let refused = || mock.calls().iter().filter(|call| !call.was_answered()).count();
+    let learning = refused();
+    assert!(learning > 5, "more than a job has attempts: {learning}");
+    kept(finalize(&engine, &talk, folders(), &[], true).await);
+    assert_eq!(refused(), learning, "it is known now");
 }
 
 /// A meeting with everything that a client may send of it.
