@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 
 use operations::{Backlog, EndpointView, Gauges, MANY_FAILING, Operations};
 
+use crate::commands::times::lasting;
+
 /// More parked jobs than this (`ListenJobsParked`).
 const MANY_PARKED: i64 = 100;
 /// A job that is parked for longer, in seconds (`ListenJobsParked`).
@@ -80,18 +82,19 @@ pub(crate) fn alerts(waiting: &Waiting) -> Vec<Alert> {
     let mut found = Vec::new();
     let mut tell = |words: String, page| found.push(Alert { words, page });
     if waiting.oldest_unfinished > UNFINISHED {
-        let minutes = (waiting.oldest_unfinished / 60.0) as i64;
-        tell(format!("The oldest unfinished job is {minutes} min old."), "/console/jobs?status=queued");
+        let age = lasting(waiting.oldest_unfinished);
+        tell(format!("The oldest unfinished job is {age} old."), "/console/jobs?status=queued");
     }
     if waiting.parked > MANY_PARKED || waiting.oldest_parked > LONG_PARKED {
-        let days = (waiting.oldest_parked / 86_400.0) as i64;
         let words = "jobs wait for keys that their users do not bring, the oldest for";
-        tell(format!("{} {words} {days} days.", waiting.parked), "/console/jobs?status=blocked_byok");
+        tell(
+            format!("{} {words} {}.", waiting.parked, lasting(waiting.oldest_parked)),
+            "/console/jobs?status=blocked_byok",
+        );
     }
     if waiting.oldest_delivery > LATE || waiting.due > MANY_DUE {
-        let minutes = (waiting.oldest_delivery / 60.0) as i64;
         let words = "deliveries of webhooks are due, and the oldest event waits for";
-        tell(format!("{} {words} {minutes} min.", waiting.due), "/console/webhooks");
+        tell(format!("{} {words} {}.", waiting.due, lasting(waiting.oldest_delivery)), "/console/webhooks");
     }
     // The endpoint of one user is that user's to repair; of many, the way out may be closed.
     if waiting.failing >= MANY_FAILING {
@@ -136,6 +139,8 @@ mod tests {
         assert_eq!(pages(&Waiting { due: 1_001, ..calm.clone() }), hooks);
         assert_eq!(pages(&Waiting { failing: 4, ..calm.clone() }), Vec::<&str>::new(), "theirs to repair");
         assert_eq!(pages(&Waiting { failing: 5, ..calm }), hooks);
+        let young = Waiting { parked: 101, oldest_parked: 5_400.0, ..Waiting::default() };
+        assert!(alerts(&young)[0].words.ends_with("the oldest for 90 min."), "{:?}", alerts(&young));
     }
 
     #[test]

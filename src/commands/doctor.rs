@@ -21,6 +21,7 @@ use super::{
     living::hands_over,
     stdout::{plain, say},
     table::{CommonArgs, print_json, wrapped},
+    times::lasting,
 };
 use crate::{
     alerts,
@@ -265,11 +266,11 @@ async fn read_alerts(operations: &Operations) -> anyhow::Result<Vec<String>> {
 }
 
 fn stands_still(oldest_ready: f64) -> Option<String> {
-    let minutes = (oldest_ready / 60.0) as i64;
     (oldest_ready > alerts::STANDS_STILL).then(|| {
         format!(
-            "The oldest job that can run was admitted {minutes} min ago and does not run: `listen jobs list --status queued`, and \
-             `listen jobs why ID` says why."
+            "The oldest job that can run was admitted {} ago and does not run: `listen jobs list --status queued`, and \
+             `listen jobs why ID` says why.",
+            lasting(oldest_ready),
         )
     })
 }
@@ -279,10 +280,10 @@ fn judge(found: &Examination, workers: &Workers, near: &Near) -> Seen {
     let readable = found.has_readable_tables();
     let mut of_shard = vec![schema(found)];
     if readable {
+        of_shard.extend([processes::processes(found, workers), queues(near), waiting(near)]);
+    }
+    if readable && !processes::are_unknown(found, workers) {
         of_shard.extend([
-            processes::processes(found, workers),
-            queues(near),
-            waiting(near),
             counted("leases", found.unwatched_leases, "leases ran out over a minute ago and no process watches them: start a process with the role worker or reconciler"),
             counted("owners", found.without_owners, "live jobs have been overdue for a check for an hour: is a reconciler running?"),
             processes::rounds(found, workers),
@@ -389,6 +390,34 @@ mod tests {
         };
         assert!(seen.of_shard.iter().any(named), "of the shard: another one of the server may be readable");
         assert!(!seen.is_readable, "what waits for the lock is not asked for");
+    }
+
+    /// An operator whose database had become read-only was told to start workers and a reconciler, which ran.
+    #[test]
+    fn doctor_asks_for_no_process_while_none_can_record_that_it_is_alive() {
+        let seen_ago = |seconds| Workers {
+            processes: vec![processes::tests::view("host:1", 4, seconds, 1)],
+            strays: Vec::new(),
+        };
+        let failing = |found: &Examination, ago| -> Vec<&str> {
+            let seen = judge(
+                &Examination { unwatched_leases: 1, ..found.clone() },
+                &seen_ago(ago),
+                &Near::default(),
+            );
+            let failing = seen.of_shard.iter().filter(|remark| remark.level == Level::Failure);
+            failing.map(|remark| remark.name).collect()
+        };
+        let found = processes::tests::found();
+        let reads_only = Examination { writes: false, ..found.clone() };
+        let is_full = Examination { disk_is_full: true, ..found.clone() };
+        assert_eq!(failing(&found, 400), ["processes", "leases", "reconciler"]);
+        assert_eq!(failing(&reads_only, 400), Vec::<&str>::new());
+        assert_eq!(failing(&is_full, 400), Vec::<&str>::new());
+        assert!(
+            failing(&reads_only, 1).contains(&"leases"),
+            "a process was seen: the server is a standby of one that writes"
+        );
     }
 
     #[test]

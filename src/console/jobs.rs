@@ -10,10 +10,10 @@ use super::{
     filter_form::{FilterForm, STATUSES},
     job::waits,
     live_page,
-    words::{lasting, status},
+    words::status,
 };
 use crate::{
-    commands::jobs::show,
+    commands::{jobs::show, times::lasting},
     lists,
     over_shards::{Absent, each},
 };

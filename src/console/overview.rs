@@ -10,10 +10,11 @@ use super::{
     chart::{self, Plot},
     count, live_page, query,
     shards::absent,
-    words::{Sentence, lasting, millis, status},
+    words::{Sentence, millis, status},
 };
 use crate::{
     alerts::{self, Alert, Waiting},
+    commands::times::lasting,
     model_servers::{self, Standing, Summary},
     over_shards::{Absent, each},
 };

@@ -73,17 +73,6 @@ pub(super) fn count(number: i64) -> String {
     if number < 0 { format!("-{text}") } else { text }
 }
 
-/// A length of time in two units at most.
-pub(super) fn lasting(seconds: f64) -> String {
-    let whole = seconds.max(0.0) as i64;
-    match whole {
-        0..=119 => format!("{whole} s"),
-        120..=7_199 => format!("{} min", whole / 60),
-        7_200..=172_799 => format!("{} h {} min", whole / 3_600, whole % 3_600 / 60),
-        _ => format!("{} d {} h", whole / 86_400, whole % 86_400 / 3_600),
-    }
-}
-
 /// Milliseconds, in seconds where there are many.
 pub(super) fn millis(number: f64) -> String {
     if number < 1_000.0 { format!("{number:.0} ms") } else { format!("{:.1} s", number / 1_000.0) }
@@ -124,12 +113,11 @@ mod tests {
     }
 
     #[test]
-    fn counts_and_durations_are_readable() {
+    fn counts_and_milliseconds_are_readable() {
         assert_eq!(
             [count(0), count(999), count(1_000), count(-1_234_567)],
             ["0", "999", "1,000", "-1,234,567"]
         );
-        assert_eq!([lasting(0.4), lasting(300.0), lasting(9_000.0)], ["0 s", "5 min", "2 h 30 min"]);
         assert_eq!([millis(12.3), millis(1_500.0)], ["12 ms", "1.5 s"]);
         assert_eq!(query(&[("code", "a&b"), ("user", ""), ("status", "queued")]), "code=a%26b&status=queued");
     }

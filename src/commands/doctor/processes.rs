@@ -10,8 +10,17 @@ use crate::commands::{living::living, times::ago};
 /// Of so many that died, the last ones are named.
 const NAMED: usize = 5;
 
+/// Whether none is seen because none can record that it is alive.
+pub(super) fn are_unknown(found: &Examination, workers: &Workers) -> bool {
+    (!found.writes || found.disk_is_full) && living(workers).next().is_none()
+}
+
 /// Who lives, with how many slots, and who died without taking its leave.
 pub(super) fn processes(found: &Examination, workers: &Workers) -> Remark {
+    if are_unknown(found, workers) {
+        let words = "unknown: none can record that it is alive while the database stores nothing";
+        return remark("processes", Level::Warning, words.to_owned());
+    }
     let living: Vec<&ProcessView> = living(workers).collect();
     let slots: u32 =
         living.iter().map(|view| view.process.finalization_slots + view.process.creation_slots).sum();
