@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use operations::{Backlog, EndpointView, Gauges, MANY_FAILING, Operations};
 
-use crate::commands::times::lasting;
+use crate::durations::lasting;
 
 /// More parked jobs than this (`ListenJobsParked`).
 const MANY_PARKED: i64 = 100;

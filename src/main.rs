@@ -18,6 +18,7 @@ mod console;
 mod database;
 mod demo;
 mod dev;
+mod durations;
 mod embedded;
 mod exit;
 mod explained;

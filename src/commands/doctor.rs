@@ -21,13 +21,13 @@ use super::{
     living::hands_over,
     stdout::{plain, say},
     table::{CommonArgs, print_json, wrapped},
-    times::lasting,
 };
 use crate::{
     alerts,
     config::{Switch, TasksConfig},
     connections::most_open_files,
     database::{self, is_there},
+    durations::lasting,
     exit::{Exit, in_one_line},
     pooler::obstacle,
     schema::refuse_others,

@@ -55,17 +55,6 @@ pub(crate) fn ago(at: Timestamp, now: Timestamp) -> String {
     if ahead { format!("in {text}") } else { text }
 }
 
-/// A length of time in two units at most.
-pub(crate) fn lasting(seconds: f64) -> String {
-    let whole = seconds.max(0.0) as i64;
-    match whole {
-        0..=119 => format!("{whole} s"),
-        120..=7_199 => format!("{} min", whole / 60),
-        7_200..=172_799 => format!("{} h {} min", whole / 3_600, whole % 3_600 / 60),
-        _ => format!("{} d {} h", whole / 86_400, whole % 86_400 / 3_600),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
@@ -102,6 +91,5 @@ mod tests {
         let back = |seconds| ago(now - chrono::Duration::seconds(seconds), now);
         assert_eq!([back(5), back(300), back(7_300), back(200_000)], ["5s", "5m", "2h", "2d"]);
         assert_eq!(ago(now + chrono::Duration::seconds(30), now), "in 30s");
-        assert_eq!([lasting(0.4), lasting(300.0), lasting(9_000.0)], ["0 s", "5 min", "2 h 30 min"]);
     }
 }

@@ -13,7 +13,8 @@ use super::{
     words::status,
 };
 use crate::{
-    commands::{jobs::show, times::lasting},
+    commands::jobs::show,
+    durations::lasting,
     lists,
     over_shards::{Absent, each},
 };

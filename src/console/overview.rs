@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     alerts::{self, Alert, Waiting},
-    commands::times::lasting,
+    durations::lasting,
     model_servers::{self, Standing, Summary},
     over_shards::{Absent, each},
 };
