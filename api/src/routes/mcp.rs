@@ -17,8 +17,8 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ClientJsonRpcMessage, ContentBlock,
-        Implementation, JsonRpcError, ListToolsResult, PaginatedRequestParams, RequestId, ServerCapabilities,
-        ServerConfig, Tool, ToolAnnotations,
+        CustomRequest, CustomResult, ErrorCode, Implementation, JsonRpcError, ListToolsResult,
+        PaginatedRequestParams, RequestId, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
     },
     service::RequestContext,
     transport::streamable_http_server::{
@@ -172,6 +172,20 @@ impl ServerHandler for Server {
             .ok_or_else(|| ErrorData::invalid_params("There is no such tool", None))?;
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         Ok(self.call(tool, &arguments).await.into())
+    }
+
+    /// What the SDK cannot read: of a known method, it is the parameters that are wrong.
+    async fn on_custom_request(
+        &self,
+        CustomRequest { method, .. }: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(match method.as_str() {
+            "initialize" | "tools/call" | "tools/list" => {
+                ErrorData::invalid_params(format!("The parameters are not those of {method}"), None)
+            }
+            _ => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("There is no method {method}"), None),
+        })
     }
 }
 

@@ -102,6 +102,12 @@ async fn mcp_unknown_methods_and_tools_are_errors_and_notifications_accepted() {
         (&json!(-32602), &json!(2)),
         "{unknown:?}"
     );
+    // A model that sends a list of arguments was told that there is no method `tools/call`.
+    for params in [r#"{"name": "search", "arguments": []}"#, r#"{"arguments": {}}"#] {
+        let call = format!(r#"{{"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {params}}}"#);
+        let refused = post(&bench, &[], &call).await;
+        assert_eq!(refused.body["error"]["code"], -32602, "{params}: {refused:?}");
+    }
     let accepted = post(&bench, &[], r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#).await;
     assert_eq!((accepted.status.as_u16(), &accepted.body), (202, &Value::Null));
     for method in [Method::GET, Method::DELETE] {
