@@ -342,6 +342,8 @@ names::named! {
         Idle = "idle",
         /// 1001: another socket took the conversation over.
         Superseded = "superseded",
+        /// 1002: what is no frame of a client (RFC 6455), or text that is not UTF-8.
+        Unreadable = "unreadable_frame",
         /// 1003: audio that cannot be decoded.
         Undecodable = "undecodable_audio",
         /// 1008: the key, the user or the language.
@@ -367,6 +369,7 @@ impl CloseCode {
         match self {
             Self::ByClient => 1000,
             Self::Idle | Self::Superseded => 1001,
+            Self::Unreadable => 1002,
             Self::Undecodable => 1003,
             Self::Refused | Self::OverBudget => 1008,
             Self::TooBig => 1009,

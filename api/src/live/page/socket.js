@@ -100,7 +100,7 @@ export class Conversation {
     this.isIn = false;
     if (wasIn && performance.now() - this.inSince >= GOOD_AFTER) this.failures = 0;
     if (code === 1008 && reason !== "over_budget") return this.tell("refused", wasIn);
-    if ([1003, 1008, 1009, 4003].includes(code) || (code === 1001 && reason === "superseded")) {
+    if ([1002, 1003, 1008, 1009, 4003].includes(code) || (code === 1001 && reason === "superseded")) {
       return this.tell("ended", reason);
     }
     const busy = code === 1011 || code === 1013;

@@ -2,7 +2,15 @@
 
 use std::time::Duration;
 
+use futures::SinkExt;
 use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::{
+    Message,
+    protocol::frame::{
+        Frame,
+        coding::{Data, OpCode},
+    },
+};
 
 use super::client::{LiveClient, Setup, serve};
 use crate::bench::quick;
@@ -60,6 +68,20 @@ async fn live_frames_over_the_size_limit_close_the_socket() {
     line.send(huge).await;
     // More than the service reads of one frame: what is left unread resets the connection, which may overtake the close frame.
     assert!([1006, 1009].contains(&line.closed().await));
+}
+
+/// A client that sent what no client may send was told that it had closed the socket itself (1000).
+#[tokio::test]
+async fn live_frames_that_are_none_are_answered_by_their_own_close_code() {
+    let setup = Setup::new().await;
+    let not_utf8 = Frame::message(vec![0xff], OpCode::Data(Data::Text), true);
+    let mut reserved = Frame::message("words", OpCode::Data(Data::Text), true);
+    reserved.header_mut().rsv1 = true;
+    for frame in [not_utf8, reserved] {
+        let mut line = setup.line("custom_stt=enabled").await.ready().await;
+        line.socket.send(Message::Frame(frame)).await.unwrap();
+        assert_eq!(line.closed().await, 1002);
+    }
 }
 
 /// The socket was dropped without a close frame (1006): the client connected again at once and sent the same.
