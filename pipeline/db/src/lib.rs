@@ -17,6 +17,7 @@ mod owner;
 mod pooler;
 pub mod secrets;
 mod shard;
+mod sql;
 mod waker;
 mod wakes;
 

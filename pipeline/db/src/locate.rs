@@ -23,6 +23,7 @@ use crate::{
     deadline::SuspectConnections,
     error::{Trouble, of_code},
     owner::{self, Owner},
+    query_scalar, sql,
 };
 
 /// How long one server may take to let a session in and to say whether it writes.
@@ -304,12 +305,12 @@ async fn ask(host: &PgConnectOptions) -> Result<Asked, sqlx::Error> {
 
 /// Whether the server accepts writes of this session, as libpq asks for `target_session_attrs=read-write`.
 pub async fn writes(session: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar(include_str!("../sql/servers/writes.sql")).fetch_one(session).await
+    query_scalar!("servers/writes.sql").fetch_one(session).await
 }
 
 /// How often a server's history was promoted; 0 where the server does not say.
 async fn timeline(session: &mut PgConnection) -> i64 {
-    const TIMELINE: &str = include_str!("../sql/servers/timeline.sql");
+    const TIMELINE: &str = sql!("servers/timeline.sql");
     match timeout(ANSWER, sqlx::query_scalar(TIMELINE).fetch_one(session)).await {
         Ok(Ok(number)) => number,
         _ => 0,

@@ -3,7 +3,7 @@
 
 use sqlx::{Connection, PgConnection, postgres::PgConnectOptions};
 
-use crate::{Shard, shard::is_there};
+use crate::{Shard, query_as, shard::is_there};
 
 /// What a session says of the place of its shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,8 +21,7 @@ pub(crate) async fn owner(session: &mut PgConnection) -> Result<Owner, sqlx::Err
     if !is_there("pg_catalog.pg_dist_schema", session).await? {
         return Ok(Owner::Undivided);
     }
-    let node: Option<(String, i32)> =
-        sqlx::query_as(include_str!("../sql/shards/other_node.sql")).fetch_optional(session).await?;
+    let node: Option<(String, i32)> = query_as!("shards/other_node.sql").fetch_optional(session).await?;
     Ok(node.map_or(Owner::Here, |(name, port)| Owner::Node(name, u16::try_from(port).unwrap_or_default())))
 }
 

@@ -7,7 +7,7 @@ use std::fmt;
 
 use sqlx::{Connection, Executor, PgConnection, postgres::PgConnectOptions};
 
-use crate::{Db, error::Error};
+use crate::{Db, error::Error, query, query_scalar, sql};
 
 /// One of the shards of an installation. There are a power of two of them, for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,8 +85,7 @@ impl Db {
         let options = self.pool.connect_options();
         let mut session = PgConnection::connect_with(&options).await?;
         let other = other(self.shard, &mut session).await?;
-        let all: Vec<String> =
-            sqlx::query_scalar(include_str!("../sql/shards/list.sql")).fetch_all(&mut session).await?;
+        let all: Vec<String> = query_scalar!("shards/list.sql").fetch_all(&mut session).await?;
         session.close().await?;
         let numbers = all.iter().filter_map(|name| name.strip_prefix("listen_")?.parse().ok());
         Ok(Found { other, all: numbers.collect() })
@@ -107,7 +106,7 @@ pub struct Found {
 pub(crate) async fn other(shard: Shard, session: &mut PgConnection) -> Result<Option<Shard>, sqlx::Error> {
     let found = match shard.is_only() {
         true => match is_there("listen_0000.listen_shard", session).await? {
-            true => read(include_str!("../sql/shards/read_first.sql"), session).await?,
+            true => read(sql!("shards/read_first.sql"), session).await?,
             false => None,
         },
         false => match written(session).await? {
@@ -126,9 +125,7 @@ pub(crate) async fn make(shard: Shard, session: &mut PgConnection) -> Result<(),
     let mut transaction = session.begin().await?;
     transaction.execute(SCHEMA).await?;
     transaction.execute(TABLE).await?;
-    sqlx::query(include_str!("../sql/shards/note.sql"))
-        .bind(i32::from(shard.number))
-        .bind(i32::from(shard.of))
+    query!("shards/note.sql", i32::from(shard.number), i32::from(shard.of))
         .execute(&mut *transaction)
         .await?;
     transaction.commit().await
@@ -146,14 +143,14 @@ const TABLE: &str = "create table if not exists listen_shard (\
 /// What the session's schema says; `None` where it was never migrated.
 async fn written(session: &mut PgConnection) -> Result<Option<Shard>, sqlx::Error> {
     match is_there("listen_shard", session).await? {
-        true => read(include_str!("../sql/shards/read.sql"), session).await,
+        true => read(sql!("shards/read.sql"), session).await,
         false => Ok(None),
     }
 }
 
 /// Whether the session knows such a table.
 pub(crate) async fn is_there(table: &str, session: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar(include_str!("../sql/sessions/has_table.sql")).bind(table).fetch_one(session).await
+    query_scalar!("sessions/has_table.sql", table).fetch_one(session).await
 }
 
 /// `None` where a migration was killed before it said so: the next one does.

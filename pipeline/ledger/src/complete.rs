@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-use db::Error;
+use db::{Error, query_as};
 use job::{Outcome, Refusal};
 use records::{EventKind, KnownTexts, MemoryCategory, SameThing, Structured, Timestamp};
 use sqlx::PgConnection;
@@ -156,12 +156,14 @@ async fn deleted(
     let claims = || kept.iter().map(|completion| &completion.claimed).filter(|claimed| claimed.revision > 1);
     let mut found: HashMap<About, Vec<String>> = HashMap::new();
     if claims().next().is_some() {
-        let rows: Vec<Deleted> = sqlx::query_as(include_str!("../sql/completion/deleted_words.sql"))
-            .bind(claims().map(|claimed| claimed.user_id.as_str()).collect::<Vec<_>>())
-            .bind(claims().map(|claimed| claimed.conversation_id.as_str()).collect::<Vec<_>>())
-            .bind(kind)
-            .fetch_all(connection)
-            .await?;
+        let rows: Vec<Deleted> = query_as!(
+            "completion/deleted_words.sql",
+            claims().map(|claimed| claimed.user_id.as_str()).collect::<Vec<_>>(),
+            claims().map(|claimed| claimed.conversation_id.as_str()).collect::<Vec<_>>(),
+            kind
+        )
+        .fetch_all(connection)
+        .await?;
         found = grouped(rows.into_iter().map(|row| (row.of, row.content)));
     }
     let texts = |completion: &&Completion| {

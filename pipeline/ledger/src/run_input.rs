@@ -1,6 +1,6 @@
 //! What a run reads, once per revision, before its first paid call.
 
-use db::Error;
+use db::{Error, query_as};
 use records::{Background, Folder, FolderId, Segment, Timestamp};
 use serde_json::Value;
 use sqlx::FromRow;
@@ -53,11 +53,10 @@ impl Ledger {
     /// Reads the input of a run; `None` when the conversation is gone.
     pub async fn run_input(&self, claimed: &StoredJob) -> Result<Option<RunInput>, Error> {
         let read = async {
-            let row: Option<InputRow> = sqlx::query_as(include_str!("../sql/run_input.sql"))
-                .bind(claimed.user_id.as_str())
-                .bind(claimed.conversation_id.as_str())
-                .fetch_optional(self.db.pool())
-                .await?;
+            let row: Option<InputRow> =
+                query_as!("run_input.sql", &claimed.user_id, &claimed.conversation_id)
+                    .fetch_optional(self.db.pool())
+                    .await?;
             Ok(row.map(RunInput::from))
         };
         self.db.in_time(read).await

@@ -6,6 +6,7 @@ use std::time::Duration;
 use db::{
     Error,
     cursor::{self, Cursor, KeysetPage},
+    query, query_as,
 };
 use job::{Dispatch, Generation, JobId, Timestamp};
 use records::UserId;
@@ -57,9 +58,7 @@ pub struct Unhanded {
 impl Outbox {
     /// Takes at most `limit` dispatches that the task queue does not have, for 30 s: then they may be taken again.
     pub async fn claim_hand_overs(&self, limit: u32) -> Result<Vec<HandOver>, Error> {
-        let rows: Vec<Row> = sqlx::query_as(include_str!("../sql/tasks/claim.sql"))
-            .bind(i64::from(limit))
-            .bind(HOLD.as_secs_f64())
+        let rows: Vec<Row> = query_as!("tasks/claim.sql", i64::from(limit), HOLD.as_secs_f64())
             .fetch_all(self.db.pool())
             .await?;
         Ok(rows.into_iter().map(HandOver::from).collect())
@@ -74,12 +73,7 @@ impl Outbox {
             return Ok(());
         }
         let (users, jobs, dispatches) = keys(handed.iter());
-        sqlx::query(include_str!("../sql/tasks/handed.sql"))
-            .bind(users)
-            .bind(jobs)
-            .bind(dispatches)
-            .execute(self.db.pool())
-            .await?;
+        query!("tasks/handed.sql", users, jobs, dispatches).execute(self.db.pool()).await?;
         Ok(())
     }
 
@@ -93,33 +87,21 @@ impl Outbox {
         }
         let (users, jobs, dispatches) = keys(failed.iter().map(|(hand_over, _)| hand_over));
         let waits: Vec<f64> = failed.iter().map(|(_, wait)| wait.as_secs_f64()).collect();
-        sqlx::query(include_str!("../sql/tasks/refused.sql"))
-            .bind(users)
-            .bind(jobs)
-            .bind(dispatches)
-            .bind(waits)
-            .execute(self.db.pool())
-            .await?;
+        query!("tasks/refused.sql", users, jobs, dispatches, waits).execute(self.db.pool()).await?;
         Ok(())
     }
 
     /// The dispatch that waits longest for the task queue.
     pub async fn oldest_unhanded(&self) -> Result<Unhanded, Error> {
-        let found: Option<Unhanded> = sqlx::query_as(include_str!("../sql/tasks/oldest_unhanded.sql"))
-            .fetch_optional(self.db.pool())
-            .await?;
+        let found: Option<Unhanded> =
+            query_as!("tasks/oldest_unhanded.sql").fetch_optional(self.db.pool()).await?;
         Ok(found.unwrap_or_default())
     }
 
     /// At most `limit` jobs after `after` whose task should have been delivered by now, oldest first.
     pub async fn due_tasks(&self, after: Option<&Cursor>, limit: i64) -> Result<KeysetPage<DueTask>, Error> {
         let (at, _, job) = cursor::bound(after);
-        let rows: Vec<DueRow> = sqlx::query_as(include_str!("../sql/tasks/due.sql"))
-            .bind(at)
-            .bind(job)
-            .bind(limit)
-            .fetch_all(self.db.pool())
-            .await?;
+        let rows: Vec<DueRow> = query_as!("tasks/due.sql", at, job, limit).fetch_all(self.db.pool()).await?;
         let next = cursor::next_cursor(rows.len(), limit, rows.last().map(|row| &row.place));
         let due = |row: DueRow| DueTask {
             user_id: row.place.user_id,

@@ -3,6 +3,7 @@
 pub(crate) mod append;
 mod speakers;
 
+use db::query;
 use std::collections::HashSet;
 
 use chrono::TimeDelta;
@@ -58,19 +59,21 @@ pub async fn insert_segments(
         return Ok(());
     }
     let of = |field: fn(&Segment) -> Option<&str>| segments.iter().map(field).collect::<Vec<_>>();
-    sqlx::query(include_str!("../sql/segments/insert.sql"))
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .bind(first_position)
-        .bind(of(|segment| segment.id.as_deref()))
-        .bind(of(|segment| Some(&segment.text)))
-        .bind(of(|segment| segment.speaker.as_deref()))
-        .bind(segments.iter().map(|segment| segment.speaker_id).collect::<Vec<_>>())
-        .bind(segments.iter().map(|segment| segment.is_user).collect::<Vec<_>>())
-        .bind(of(|segment| segment.person_id.as_deref()))
-        .bind(segments.iter().map(|segment| segment.start).collect::<Vec<_>>())
-        .bind(segments.iter().map(|segment| segment.end).collect::<Vec<_>>())
-        .execute(connection)
-        .await
-        .map(drop)
+    query!(
+        "segments/insert.sql",
+        user,
+        conversation,
+        first_position,
+        of(|segment| segment.id.as_deref()),
+        of(|segment| Some(&segment.text)),
+        of(|segment| segment.speaker.as_deref()),
+        segments.iter().map(|segment| segment.speaker_id).collect::<Vec<_>>(),
+        segments.iter().map(|segment| segment.is_user).collect::<Vec<_>>(),
+        of(|segment| segment.person_id.as_deref()),
+        segments.iter().map(|segment| segment.start).collect::<Vec<_>>(),
+        segments.iter().map(|segment| segment.end).collect::<Vec<_>>()
+    )
+    .execute(connection)
+    .await
+    .map(drop)
 }

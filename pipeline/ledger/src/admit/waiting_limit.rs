@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use db::Error;
+use db::{Error, query, query_as};
 use parking_lot::Mutex;
 use records::{Budget, OverBudget, Timestamp, UserId};
 use sqlx::PgConnection;
@@ -126,18 +126,19 @@ async fn count(
     if limits.is_empty() {
         return Ok(HashMap::new());
     }
-    let rows: Vec<Waiting> = sqlx::query_as(include_str!("../../sql/admission/waiting_jobs.sql"))
-        .bind(limits.keys().copied().collect::<Vec<_>>())
-        .bind(limits.values().copied().collect::<Vec<_>>())
-        .fetch_all(connection)
-        .await?;
+    let rows: Vec<Waiting> = query_as!(
+        "admission/waiting_jobs.sql",
+        limits.keys().copied().collect::<Vec<_>>(),
+        limits.values().copied().collect::<Vec<_>>()
+    )
+    .fetch_all(connection)
+    .await?;
     Ok(rows.into_iter().map(|row| (row.user_id.clone(), row)).collect())
 }
 
 /// Locks the accounts of users, in the order of their ids.
 async fn lock_accounts(connection: &mut PgConnection, users: &BTreeMap<&str, i64>) -> Result<(), Error> {
-    sqlx::query(include_str!("../../sql/admission/lock_accounts.sql"))
-        .bind(users.keys().copied().collect::<Vec<_>>())
+    query!("admission/lock_accounts.sql", users.keys().copied().collect::<Vec<_>>())
         .execute(connection)
         .await?;
     Ok(())

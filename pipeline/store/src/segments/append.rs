@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use chrono::Datelike;
-use db::Error;
+use db::{Error, query, query_as, query_scalar};
 use records::{ConversationId, Segment, Timestamp, UserId};
 use sqlx::PgConnection;
 
@@ -59,10 +59,7 @@ impl Store {
         };
         let held = held(&mut transaction, user, conversation).await?;
         let ids: Vec<&str> = segments.iter().filter_map(|segment| segment.id.as_deref()).collect();
-        let stored: Vec<String> = sqlx::query_scalar(include_str!("../../sql/segments/stored.sql"))
-            .bind(user.as_str())
-            .bind(conversation.as_str())
-            .bind(&ids)
+        let stored: Vec<String> = query_scalar!("segments/stored.sql", user, conversation, &ids)
             .fetch_all(&mut *transaction)
             .await?;
         let mut new = first_of_each(segments, stored.iter().map(String::as_str).collect());
@@ -79,12 +76,7 @@ impl Store {
         speakers(&mut transaction, user, conversation).await?.number(&mut new);
         insert_segments(&mut transaction, user, conversation, held.next_position, &new).await?;
         // The conversation lasts as long as its words do, and waits anew for its finalize.
-        sqlx::query(include_str!("../../sql/segments/appended.sql"))
-            .bind(user.as_str())
-            .bind(conversation.as_str())
-            .bind(now)
-            .bind(ended_at)
-            .bind(bytes)
+        query!("segments/appended.sql", user, conversation, now, ended_at, bytes)
             .execute(&mut *transaction)
             .await?;
         self.charge(&mut transaction, user, Charge { bytes, ..Charge::default() }, now).await?;
@@ -108,11 +100,7 @@ pub(crate) async fn lock(
     user: &UserId,
     conversation: &ConversationId,
 ) -> Result<Option<Locked>, sqlx::Error> {
-    sqlx::query_as(include_str!("../../sql/conversations/lock.sql"))
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .fetch_optional(connection)
-        .await
+    query_as!("conversations/lock.sql", user, conversation).fetch_optional(connection).await
 }
 
 async fn is_there(
@@ -120,11 +108,7 @@ async fn is_there(
     user: &UserId,
     conversation: &ConversationId,
 ) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar(include_str!("../../sql/conversations/is_there.sql"))
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .fetch_one(connection)
-        .await
+    query_scalar!("conversations/is_there.sql", user, conversation).fetch_one(connection).await
 }
 
 pub(crate) async fn held(
@@ -132,11 +116,7 @@ pub(crate) async fn held(
     user: &UserId,
     conversation: &ConversationId,
 ) -> Result<Held, Error> {
-    Ok(sqlx::query_as(include_str!("../../sql/segments/held.sql"))
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .fetch_one(connection)
-        .await?)
+    Ok(query_as!("segments/held.sql", user, conversation).fetch_one(connection).await?)
 }
 
 /// The segments that have no id, or one that is neither known nor had by an earlier one.
@@ -150,10 +130,7 @@ pub(crate) async fn speakers(
     user: &UserId,
     conversation: &ConversationId,
 ) -> Result<Speakers, Error> {
-    let labels: Vec<(Option<String>, i32)> = sqlx::query_as(include_str!("../../sql/segments/speakers.sql"))
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .fetch_all(connection)
-        .await?;
+    let labels: Vec<(Option<String>, i32)> =
+        query_as!("segments/speakers.sql", user, conversation).fetch_all(connection).await?;
     Ok(Speakers::stored(labels))
 }
