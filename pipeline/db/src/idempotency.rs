@@ -105,10 +105,10 @@ impl Db {
         id: &str,
     ) -> Result<bool, Error> {
         let (mut transaction, _) = self.begin().await?;
-        let deleted = change_of_user(&mut transaction, statement, user, id).await?;
+        let deleted = sqlx::query(statement).bind(user).bind(id).execute(&mut *transaction).await?;
         forget_answers(&mut transaction, user, &[id]).await?;
         transaction.commit().await?;
-        Ok(deleted > 0)
+        Ok(deleted.rows_affected() > 0)
     }
 
     /// The same of something to which very many rows belong: whole batches of them go first, each in a transaction of its own, by `rows`,
@@ -138,17 +138,6 @@ impl Db {
         transaction.commit().await?;
         Ok(gone.rows_affected())
     }
-}
-
-/// Runs a statement that takes a user and the id of something of theirs. Returns how many rows it found, changed or deleted.
-pub async fn change_of_user(
-    connection: &mut PgConnection,
-    statement: &'static str,
-    user: &UserId,
-    id: &str,
-) -> Result<u64, sqlx::Error> {
-    let change = sqlx::query(statement).bind(user.as_str()).bind(id);
-    Ok(change.execute(connection).await?.rows_affected())
 }
 
 /// What is known of a request, within the transaction that would make it: its caller holds a lock that orders requests of one name.

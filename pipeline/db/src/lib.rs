@@ -29,7 +29,7 @@ use crate::{deadline::SuspectConnections, locate::Locator};
 
 pub use cursor::{After, Cursor, KeysetPage};
 pub use error::{Error, Trouble};
-pub use idempotency::{Repeat, RequestKey, change_of_user};
+pub use idempotency::{Repeat, RequestKey};
 pub use locate::{Hosts, writes};
 pub use lock::{TurnLease, lock_user};
 pub use migrate::{ENCODING, MIGRATOR, Migrated, applied, encoding};

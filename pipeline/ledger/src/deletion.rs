@@ -1,6 +1,6 @@
 //! The deletion of a conversation, which withdraws its jobs.
 
-use db::{Error, change_of_user, idempotency::forget_answers, query, query_scalar, sql};
+use db::{Error, idempotency::forget_answers, query, query_scalar, sql};
 use job::Command;
 use outbox::reminders::lock_subscriptions;
 use records::{ConversationId, UserId};
@@ -44,7 +44,7 @@ impl Ledger {
                 sql!("conversations/cancel_deliveries.sql"),
                 sql!("conversations/erase_deliveries.sql"),
             ] {
-                change_of_user(&mut transaction, statement, user, conversation.as_str()).await?;
+                sqlx::query(statement).bind(user).bind(conversation).execute(&mut *transaction).await?;
             }
             forget_answers(&mut transaction, user, &[conversation.as_str()]).await?;
             query!("conversations/note_deleted.sql", user, conversation, now)

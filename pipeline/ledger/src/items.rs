@@ -1,6 +1,6 @@
 //! A user's own changes of action items: the item, its reminder and its events in one transaction.
 
-use db::{Error, change_of_user, idempotency::forget_answers, query_as, sql};
+use db::{Error, idempotency::forget_answers, query, query_as};
 use outbox::{
     announce::announce_created,
     deliveries::forget_objects,
@@ -114,7 +114,7 @@ impl Ledger {
         let Some(before) = lock(&mut transaction, user, item).await? else { return Ok(false) };
         // Its reminder and its pushes go with it.
         lock_subscriptions(&mut transaction, user).await?;
-        change_of_user(&mut transaction, sql!("items/delete.sql"), user, item.as_str()).await?;
+        query!("items/delete.sql", user, item).execute(&mut *transaction).await?;
         let conversation = before.conversation_id.as_ref().map(|id| id.as_str());
         let held_by: Vec<&str> = [Some(item.as_str()), conversation].into_iter().flatten().collect();
         forget_answers(&mut transaction, user, &held_by).await?;

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use db::{Error, change_of_user, query, query_scalar, sql};
+use db::{Error, query, query_scalar};
 use job::{Command, FailureCode, Job, JobId, Timestamp};
 use records::UserId;
 use sqlx::PgConnection;
@@ -131,8 +131,9 @@ impl Ledger {
         let answer = self.decide(connection, read, command, None, now).await?;
         let Answer::Granted { job, .. } = &answer else { return Ok(answer) };
         if let Operation::Replay { from_scratch: true } = operation {
-            let delete = sql!("checkpoints/delete.sql");
-            change_of_user(connection, delete, &read.user_id, job.id.as_str()).await?;
+            query!("checkpoints/delete.sql", &read.user_id, job.id.as_str())
+                .execute(&mut *connection)
+                .await?;
         }
         record(connection, (read, job), operation, action, now).await?;
         Ok(answer)

@@ -1,7 +1,7 @@
 //! What operators do about an endpoint's deliveries: one more round of tries for one of them, and the end of a wait, of one or
 //! of all that wait for an endpoint that is back.
 
-use db::{Error, change_of_user, query, query_as, query_scalar, sql};
+use db::{Error, query, query_as, query_scalar};
 use job::Timestamp;
 use ledger::OperatorAction;
 use outbox::{Redelivery, deliveries::make_due};
@@ -90,7 +90,7 @@ impl Operations {
             return Ok(answer);
         }
         query!("deliveries/try_one.sql", user, endpoint, delivery, now).execute(&mut *transaction).await?;
-        change_of_user(&mut transaction, CLOSE_BREAKER, user, endpoint).await?;
+        close_breaker(&mut transaction, user, endpoint).await?;
         let subject = delivery_subject(endpoint, delivery);
         action.record(&mut transaction, "try_webhook_now", Some(user), &subject, now).await?;
         transaction.commit().await?;
@@ -120,7 +120,7 @@ impl Operations {
             transaction.rollback().await?;
             return Ok(Some(TriedNow::Nothing));
         }
-        change_of_user(&mut transaction, CLOSE_BREAKER, user, endpoint).await?;
+        close_breaker(&mut transaction, user, endpoint).await?;
         action.record(&mut transaction, "try_webhook_now", Some(user), endpoint, now).await?;
         transaction.commit().await?;
         self.db.waker().deliveries_written();
@@ -129,7 +129,10 @@ impl Operations {
 }
 
 /// The next try is let through.
-const CLOSE_BREAKER: &str = sql!("deliveries/close_breaker.sql");
+async fn close_breaker(connection: &mut PgConnection, user: &UserId, endpoint: &str) -> Result<(), Error> {
+    query!("deliveries/close_breaker.sql", user, endpoint).execute(connection).await?;
+    Ok(())
+}
 
 /// How an action on one delivery names it: (endpoint)/(delivery).
 pub fn delivery_subject(endpoint: &str, delivery: &str) -> String {

@@ -1,8 +1,7 @@
 //! Erasing a user with everything that belongs to them, in small transactions: an erasure that was interrupted goes on when it is
 //! started again.
 
-use db::{Error, query, query_as, query_scalar, sql};
-use job::Timestamp;
+use db::{Error, query, query_as, query_scalar};
 use ledger::OperatorAction;
 use outbox::reminders::lock_subscriptions;
 use records::{ConversationId, UserId};
@@ -97,16 +96,13 @@ impl Operations {
         action: &OperatorAction,
     ) -> Result<bool, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        if change(&mut transaction, sql!("erase/mark_user.sql"), user, now).await? == 0 {
+        let marked = query!("erase/mark_user.sql", user, now).execute(&mut *transaction).await?;
+        if marked.rows_affected() == 0 {
             return Ok(false);
         }
-        for statement in [
-            sql!("erase/revoke_keys.sql"),
-            // As if its owner had disabled it: operators do not enable it again.
-            sql!("erase/disable_webhooks.sql"),
-        ] {
-            change(&mut transaction, statement, user, now).await?;
-        }
+        query!("erase/revoke_keys.sql", user, now).execute(&mut *transaction).await?;
+        // As if its owner had disabled it: operators do not enable it again.
+        query!("erase/disable_webhooks.sql", user, now).execute(&mut *transaction).await?;
         let detail = match found {
             [] => "nothing but the user".to_owned(),
             found => {
@@ -160,25 +156,13 @@ impl Operations {
                 return Ok(ErasureStep::Removed(table, removed));
             }
         }
-        for words in [sql!("erase/forget_in_orders.sql"), sql!("erase/forget_in_replays.sql")] {
-            sqlx::query(words).bind(user.as_str()).execute(&mut *transaction).await?;
-        }
+        query!("erase/forget_in_orders.sql", user).execute(&mut *transaction).await?;
+        query!("erase/forget_in_replays.sql", user).execute(&mut *transaction).await?;
         query!("erase/delete_user.sql", user).execute(&mut *transaction).await?;
-        let done = sql!("erase/note_done.sql");
-        change(&mut transaction, done, user, now).await?;
+        query!("erase/note_done.sql", user, now).execute(&mut *transaction).await?;
         transaction.commit().await?;
         Ok(ErasureStep::Done)
     }
-}
-
-/// Runs a statement about a user and a moment, and answers how many rows it changed.
-async fn change(
-    connection: &mut PgConnection,
-    statement: &'static str,
-    user: &UserId,
-    now: Timestamp,
-) -> Result<u64, Error> {
-    Ok(sqlx::query(statement).bind(user.as_str()).bind(now).execute(connection).await?.rows_affected())
 }
 
 /// Removes a batch of one table's rows, or what is a user's in records that are kept.

@@ -126,7 +126,8 @@ impl Outbox {
         if let Some(url) = change.url.as_deref().filter(|_| !change.force) {
             // As creating does: two that ask for one URL at once take turns.
             lock_user(&mut transaction, user).await?;
-            if is_of_another(&mut transaction, user, id, url).await? {
+            let of_another = query_scalar!("endpoints/is_of_another.sql", user, id, url);
+            if of_another.fetch_one(&mut *transaction).await? {
                 return Ok(Err(EndpointChangeRefusal::SameUrl));
             }
         }
@@ -178,16 +179,6 @@ impl TryFrom<EventNames> for Vec<EventKind> {
     fn try_from(EventNames(names): EventNames) -> Result<Self, String> {
         names.into_iter().map(EventKind::try_from).collect()
     }
-}
-
-/// Whether the endpoint would get the URL of another one of the user's own.
-async fn is_of_another(
-    connection: &mut PgConnection,
-    user: &UserId,
-    id: &str,
-    url: &str,
-) -> Result<bool, sqlx::Error> {
-    query_scalar!("endpoints/is_of_another.sql", user, id, url).fetch_one(connection).await
 }
 
 /// Changes an endpoint's row, and returns it unread: an operator enables one whose events only a newer version knows. Enabling

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use db::{Error, change_of_user, query, query_scalar, sql};
+use db::{Error, query, query_scalar};
 use records::{ActionItemId, Timestamp, UserId};
 
 use crate::{
@@ -174,8 +174,7 @@ impl Outbox {
         };
         if is_over {
             // A browser that let its subscription go makes a new one; a webhook that says 410 is taken at its word.
-            let delete = sql!("subscriptions/delete.sql");
-            change_of_user(&mut transaction, delete, &claimed.user_id, subscription).await?;
+            query!("subscriptions/delete.sql", user, subscription).execute(&mut *transaction).await?;
         }
         transaction.commit().await?;
         // One more of this user's may be sent.

@@ -1,6 +1,6 @@
 //! Folders. Locks of changes: the person's row, the folder, its conversations.
 
-use db::{Error, change_of_user, idempotency::forget_answers, lock_user, query, query_as, query_scalar, sql};
+use db::{Error, idempotency::forget_answers, lock_user, query, query_as, query_scalar};
 use records::{FolderId, Timestamp, UserId};
 use sqlx::PgConnection;
 
@@ -149,8 +149,7 @@ impl Store {
                 .rows_affected();
             taken_out += emptied;
             if emptied < TAKEN_OUT {
-                let delete = sql!("folders/delete.sql");
-                change_of_user(&mut transaction, delete, user, folder.as_str()).await?;
+                query!("folders/delete.sql", user, folder).execute(&mut *transaction).await?;
                 forget_answers(&mut transaction, user, &[folder.as_str()]).await?;
                 transaction.commit().await?;
                 return Ok(DeletedFolder::Deleted { taken_out });

@@ -98,7 +98,9 @@ impl WaitingLimit {
         let mut near = limits.clone();
         near.retain(|user, limit| waiting.get(*user).is_some_and(|waiting| waiting.jobs + NEAR > *limit));
         if !near.is_empty() {
-            lock_accounts(connection, &near).await?;
+            // In the order of their ids.
+            let users: Vec<&str> = near.keys().copied().collect();
+            query!("admission/lock_accounts.sql", users).execute(&mut *connection).await?;
             waiting.extend(count(connection, &near).await?);
         }
         for (user, limit) in limits.iter().filter(|(user, _)| !near.contains_key(*user)) {
@@ -134,14 +136,6 @@ async fn count(
     .fetch_all(connection)
     .await?;
     Ok(rows.into_iter().map(|row| (row.user_id.clone(), row)).collect())
-}
-
-/// Locks the accounts of users, in the order of their ids.
-async fn lock_accounts(connection: &mut PgConnection, users: &BTreeMap<&str, i64>) -> Result<(), Error> {
-    query!("admission/lock_accounts.sql", users.keys().copied().collect::<Vec<_>>())
-        .execute(connection)
-        .await?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use db::{Error, change_of_user, lock_user, query_as, query_scalar, sql};
+use db::{Error, lock_user, query, query_as, query_scalar};
 use job::{Command, Job, Outcome, Refusal, Timestamp};
 use outbox::{
     announce::{Event, Events, announce},
@@ -127,8 +127,7 @@ async fn wait_for_locks(connection: &mut PgConnection, batch: &[Arc<Completion>]
         if completion.outcome == Outcome::Kept {
             lock_user(connection, user_id).await?;
         }
-        let wait = sql!("completion/wait_for_job.sql");
-        change_of_user(connection, wait, user_id, job.id.as_str()).await?;
+        query!("completion/wait_for_job.sql", user_id, job.id.as_str()).execute(&mut *connection).await?;
         lock_conversation(connection, user_id, conversation_id).await?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use db::{Error, change_of_user, lock_user, query, query_as, query_scalar, secrets::Context, sql};
+use db::{Error, lock_user, query, query_as, query_scalar, secrets::Context, sql};
 use records::{EventKind, UserId, WebhookFormat};
 use tokio::time::Instant;
 use uuid::Uuid;
@@ -81,7 +81,7 @@ impl Store {
         let (mut transaction, now) = self.db.begin().await?;
         lock_user(&mut transaction, user).await?;
         let removed = query!("apps/uninstall.sql", user, id, now).execute(&mut *transaction).await?;
-        change_of_user(&mut transaction, sql!("apps/delete_endpoint.sql"), user, id).await?;
+        query!("apps/delete_endpoint.sql", user, id).execute(&mut *transaction).await?;
         transaction.commit().await?;
         Ok(removed.rows_affected() > 0)
     }

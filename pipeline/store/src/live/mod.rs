@@ -11,9 +11,9 @@ mod photos;
 use std::time::Duration;
 
 use db::{
-    Error, change_of_user,
+    Error,
     cursor::{self, Cursor, KeysetPage},
-    query, query_as, query_scalar, sql,
+    query, query_as, query_scalar,
 };
 use job::JobId;
 use records::{ConversationId, Timestamp, UserId};
@@ -168,9 +168,9 @@ impl Store {
                 if let Err(lost) = hold(&mut transaction, user, conversation, epoch).await? {
                     return Ok(Err(lost));
                 }
-                let (delete, leave) = (sql!("live/delete_empty.sql"), sql!("live/leave.sql"));
-                if change_of_user(&mut transaction, delete, user, conversation.as_str()).await? == 0 {
-                    change_of_user(&mut transaction, leave, user, conversation.as_str()).await?;
+                let delete = query!("live/delete_empty.sql", user, conversation);
+                if delete.execute(&mut *transaction).await?.rows_affected() == 0 {
+                    query!("live/leave.sql", user, conversation).execute(&mut *transaction).await?;
                 }
                 transaction.commit().await?;
                 Ok(Ok(()))

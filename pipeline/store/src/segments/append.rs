@@ -52,7 +52,8 @@ impl Store {
     ) -> Result<Result<i64, AppendRefusal>, Error> {
         let (mut transaction, now) = self.db.begin_creating(&[conversation.as_str()]).await?;
         let Some(Locked { started_at, .. }) = lock(&mut transaction, user, conversation).await? else {
-            return Ok(Err(match is_there(&mut transaction, user, conversation).await? {
+            let is_there = query_scalar!("conversations/is_there.sql", user, conversation);
+            return Ok(Err(match is_there.fetch_one(&mut *transaction).await? {
                 true => AppendRefusal::NotInProgress,
                 false => AppendRefusal::NoConversation,
             }));
@@ -101,14 +102,6 @@ pub(crate) async fn lock(
     conversation: &ConversationId,
 ) -> Result<Option<Locked>, sqlx::Error> {
     query_as!("conversations/lock.sql", user, conversation).fetch_optional(connection).await
-}
-
-async fn is_there(
-    connection: &mut PgConnection,
-    user: &UserId,
-    conversation: &ConversationId,
-) -> Result<bool, sqlx::Error> {
-    query_scalar!("conversations/is_there.sql", user, conversation).fetch_one(connection).await
 }
 
 pub(crate) async fn held(
