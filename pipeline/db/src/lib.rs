@@ -36,6 +36,7 @@ pub use migrate::{ENCODING, MIGRATOR, Migrated, applied, encoding};
 pub use pooler::Pooling;
 pub use secrets::{BadSecretsKey, Secrets};
 pub use shard::{Found, Shard};
+pub use sql::array;
 pub use waker::{Waker, index_of};
 
 /// The database of one process: its sessions, the keys of stored secrets, and the waker of its workers. Cheap to clone.

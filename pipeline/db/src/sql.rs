@@ -32,3 +32,8 @@ macro_rules! query_scalar {
         ::sqlx::query_scalar($crate::sql!($file))$(.bind($parameter))*
     };
 }
+
+/// A value of each row, as a parameter that a statement unnests.
+pub fn array<'r, R, V>(rows: &'r [R], value: impl Fn(&'r R) -> V) -> Vec<V> {
+    rows.iter().map(value).collect()
+}

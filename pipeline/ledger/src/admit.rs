@@ -13,7 +13,7 @@ pub(crate) use waiting_limit::FarFromLimit;
 
 use std::slice;
 
-use db::{Error, query, query_as, query_scalar};
+use db::{Error, array, query, query_as, query_scalar};
 use job::{Admission, Command, Epoch, Job, JobId, Origin, WorkerId};
 use records::{Conversation, ConversationId, Geolocation, OverBudget, Segment, Source, Timestamp, UserId};
 use serde_json::{Value, json};
@@ -263,9 +263,9 @@ async fn open_revisions(
     query!(
         "admission/open_revisions.sql",
         now,
-        jobs.iter().map(|job| job.user_id.as_str()).collect::<Vec<_>>(),
-        jobs.iter().map(|job| job.conversation_id.as_str()).collect::<Vec<_>>(),
-        jobs.iter().map(|job| job.revision).collect::<Vec<_>>(),
+        array(jobs, |job| job.user_id.as_str()),
+        array(jobs, |job| job.conversation_id.as_str()),
+        array(jobs, |job| job.revision),
         meetings
     )
     .execute(connection)

@@ -117,11 +117,6 @@ fn thing_id(namespace: &Uuid, completion: &Completion, words: &str) -> String {
     Uuid::new_v5(namespace, format!("{}\n{words}", completion.claimed.job.id).as_bytes()).to_string()
 }
 
-/// A column of rows, for `unnest`.
-fn column<R: Copy, V>(rows: &[R], of: impl Fn(R) -> V) -> Vec<V> {
-    rows.iter().copied().map(of).collect()
-}
-
 /// The values of each key, in their order.
 fn grouped<K: Eq + Hash, V>(rows: impl IntoIterator<Item = (K, V)>) -> HashMap<K, Vec<V>> {
     let mut groups: HashMap<K, Vec<V>> = HashMap::new();

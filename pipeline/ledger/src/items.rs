@@ -1,6 +1,6 @@
 //! A user's own changes of action items: the item, its reminder and its events in one transaction.
 
-use db::{Error, idempotency::forget_answers, query, query_as};
+use db::{Error, array, idempotency::forget_answers, query, query_as};
 use outbox::{
     announce::announce_created,
     deliveries::forget_objects,
@@ -52,9 +52,9 @@ impl Ledger {
             user,
             now,
             &ids,
-            new.iter().map(|item| item.description.as_str()).collect::<Vec<_>>(),
-            new.iter().map(|item| item.completed).collect::<Vec<_>>(),
-            new.iter().map(|item| item.due_at).collect::<Vec<_>>()
+            array(new, |item| item.description.as_str()),
+            array(new, |item| item.completed),
+            array(new, |item| item.due_at)
         )
         .fetch_all(&mut *transaction)
         .await?;

@@ -1,7 +1,7 @@
 //! Erasing a user with everything that belongs to them, in small transactions: an erasure that was interrupted goes on when it is
 //! started again.
 
-use db::{Error, query, query_as, query_scalar};
+use db::{Error, array, query, query_as, query_scalar};
 use ledger::OperatorAction;
 use outbox::reminders::lock_subscriptions;
 use records::{ConversationId, UserId};
@@ -205,7 +205,7 @@ async fn erase_jobs(connection: &mut PgConnection, user: &UserId) -> Result<u64,
     only_keys(connection).await?;
     let doomed: Vec<JobRow> =
         query_as!("erase/lock_jobs.sql", user, BATCH).fetch_all(&mut *connection).await?;
-    query!("erase/admissions.sql", user, doomed.iter().map(|job| job.job_id.as_str()).collect::<Vec<_>>())
+    query!("erase/admissions.sql", user, array(&doomed, |job| job.job_id.as_str()))
         .execute(&mut *connection)
         .await?;
     Ok(remove_jobs(connection, &doomed).await?)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use db::{Error, cursor::cutoff, query_as, sql};
+use db::{Error, array, cursor::cutoff, query_as, sql};
 use ledger::effects::{add_to_dead_total, add_to_total};
 use sqlx::PgConnection;
 
@@ -115,8 +115,8 @@ pub(crate) async fn remove_jobs(
     let Some(JobRow { job_id: first, .. }) = doomed.first() else { return Ok(0) };
     let gone: Vec<Gone> = query_as!(
         "prune/remove_jobs.sql",
-        doomed.iter().map(|job| job.user_id.as_str()).collect::<Vec<_>>(),
-        doomed.iter().map(|job| job.job_id.as_str()).collect::<Vec<_>>()
+        array(doomed, |job| job.user_id.as_str()),
+        array(doomed, |job| job.job_id.as_str())
     )
     .fetch_all(&mut *connection)
     .await?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use db::{Error, query_as, query_scalar};
+use db::{Error, array, query_as, query_scalar};
 use records::{ConversationId, EventKind, Timestamp, UserId};
 use sqlx::PgConnection;
 use trace::TraceContext;
@@ -69,14 +69,14 @@ pub async fn announce(
     let written: Vec<String> = query_scalar!(
         "deliveries/write.sql",
         now,
-        rows.iter().map(|row| row.entry.user.as_str()).collect::<Vec<_>>(),
-        rows.iter().map(|row| row.endpoint).collect::<Vec<_>>(),
-        rows.iter().map(|row| row.id.as_str()).collect::<Vec<_>>(),
-        rows.iter().map(|row| row.event.event.as_str()).collect::<Vec<_>>(),
-        rows.iter().map(|row| Some(row.entry.of?.0.as_str())).collect::<Vec<_>>(),
-        rows.iter().map(|row| Some(row.entry.of?.1)).collect::<Vec<_>>(),
-        rows.iter().map(|row| row.event.subject.as_deref()).collect::<Vec<_>>(),
-        rows.iter().map(|row| Some(row.entry.trace?.to_string())).collect::<Vec<_>>()
+        array(&rows, |row| row.entry.user.as_str()),
+        array(&rows, |row| row.endpoint),
+        array(&rows, |row| row.id.as_str()),
+        array(&rows, |row| row.event.event.as_str()),
+        array(&rows, |row| Some(row.entry.of?.0.as_str())),
+        array(&rows, |row| Some(row.entry.of?.1)),
+        array(&rows, |row| row.event.subject.as_deref()),
+        array(&rows, |row| Some(row.entry.trace?.to_string()))
     )
     .fetch_all(connection)
     .await?;

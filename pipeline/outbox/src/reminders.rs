@@ -6,7 +6,7 @@
 
 use std::slice;
 
-use db::{Error, query, query_as};
+use db::{Error, array, query, query_as};
 use records::{Timestamp, UserId};
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -123,8 +123,8 @@ async fn next_revisions(
         "reminders/schedule.sql",
         user,
         now,
-        dues.iter().map(|due| due.item.as_str()).collect::<Vec<_>>(),
-        dues.iter().map(|due| due.due_at).collect::<Vec<_>>()
+        array(dues, |due| due.item.as_str()),
+        array(dues, |due| due.due_at)
     )
     .fetch_all(connection)
     .await?)
@@ -146,8 +146,8 @@ async fn write_pushes(
         notice.as_str(),
         now,
         ids,
-        noticed.iter().map(|one| one.item.as_str()).collect::<Vec<_>>(),
-        noticed.iter().map(|one| one.due_at).collect::<Vec<_>>()
+        array(noticed, |one| one.item.as_str()),
+        array(noticed, |one| one.due_at)
     )
     .execute(connection)
     .await?;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use db::{
-    Error,
+    Error, array,
     cursor::{self, Cursor, KeysetPage},
     query, query_as,
 };
@@ -72,8 +72,14 @@ impl Outbox {
         if handed.is_empty() {
             return Ok(());
         }
-        let (users, jobs, dispatches) = keys(handed.iter());
-        query!("tasks/handed.sql", users, jobs, dispatches).execute(self.db.pool()).await?;
+        query!(
+            "tasks/handed.sql",
+            array(handed, |one| one.user_id.as_str()),
+            array(handed, |one| one.job_id.as_str()),
+            array(handed, |one| one.dispatch.0)
+        )
+        .execute(self.db.pool())
+        .await?;
         Ok(())
     }
 
@@ -85,9 +91,15 @@ impl Outbox {
         if failed.is_empty() {
             return Ok(());
         }
-        let (users, jobs, dispatches) = keys(failed.iter().map(|(hand_over, _)| hand_over));
-        let waits: Vec<f64> = failed.iter().map(|(_, wait)| wait.as_secs_f64()).collect();
-        query!("tasks/refused.sql", users, jobs, dispatches, waits).execute(self.db.pool()).await?;
+        query!(
+            "tasks/refused.sql",
+            array(failed, |(one, _)| one.user_id.as_str()),
+            array(failed, |(one, _)| one.job_id.as_str()),
+            array(failed, |(one, _)| one.dispatch.0),
+            array(failed, |(_, wait)| wait.as_secs_f64())
+        )
+        .execute(self.db.pool())
+        .await?;
         Ok(())
     }
 
@@ -112,17 +124,6 @@ impl Outbox {
         };
         Ok(KeysetPage { found: rows.into_iter().map(due).collect(), next })
     }
-}
-
-/// The columns by which the statements name rows.
-fn keys<'a>(hand_overs: impl Iterator<Item = &'a HandOver>) -> (Vec<String>, Vec<String>, Vec<i64>) {
-    let (mut users, mut jobs, mut dispatches) = (Vec::new(), Vec::new(), Vec::new());
-    for hand_over in hand_overs {
-        users.push(hand_over.user_id.as_str().to_owned());
-        jobs.push(hand_over.job_id.as_str().to_owned());
-        dispatches.push(hand_over.dispatch.0);
-    }
-    (users, jobs, dispatches)
 }
 
 #[derive(sqlx::FromRow)]

@@ -3,7 +3,7 @@
 pub(crate) mod append;
 mod speakers;
 
-use db::query;
+use db::{array, query};
 use std::collections::HashSet;
 
 use chrono::TimeDelta;
@@ -58,20 +58,19 @@ pub async fn insert_segments(
     if segments.is_empty() {
         return Ok(());
     }
-    let of = |field: fn(&Segment) -> Option<&str>| segments.iter().map(field).collect::<Vec<_>>();
     query!(
         "segments/insert.sql",
         user,
         conversation,
         first_position,
-        of(|segment| segment.id.as_deref()),
-        of(|segment| Some(&segment.text)),
-        of(|segment| segment.speaker.as_deref()),
-        segments.iter().map(|segment| segment.speaker_id).collect::<Vec<_>>(),
-        segments.iter().map(|segment| segment.is_user).collect::<Vec<_>>(),
-        of(|segment| segment.person_id.as_deref()),
-        segments.iter().map(|segment| segment.start).collect::<Vec<_>>(),
-        segments.iter().map(|segment| segment.end).collect::<Vec<_>>()
+        array(segments, |segment| segment.id.as_deref()),
+        array(segments, |segment| segment.text.as_str()),
+        array(segments, |segment| segment.speaker.as_deref()),
+        array(segments, |segment| segment.speaker_id),
+        array(segments, |segment| segment.is_user),
+        array(segments, |segment| segment.person_id.as_deref()),
+        array(segments, |segment| segment.start),
+        array(segments, |segment| segment.end)
     )
     .execute(connection)
     .await

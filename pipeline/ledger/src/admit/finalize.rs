@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use db::{Error, query_as, query_scalar};
+use db::{Error, array, query_as, query_scalar};
 use job::{JobId, Origin, Timestamp, WorkerId};
 use records::{ConversationId, Status, UserId};
 use serde_json::Value;
@@ -316,8 +316,8 @@ async fn lock_conversations(
 ) -> Result<HashMap<usize, LockedConversation>, Error> {
     let rows: Vec<LockedConversation> = query_as!(
         "admission/lock_conversations.sql",
-        batch.iter().map(|request| request.user.as_str()).collect::<Vec<_>>(),
-        batch.iter().map(|request| request.conversation.as_str()).collect::<Vec<_>>()
+        array(batch, |request| request.user.as_str()),
+        array(batch, |request| request.conversation.as_str())
     )
     .fetch_all(connection)
     .await?;
@@ -362,8 +362,8 @@ async fn newest_jobs(
     }
     let jobs: Vec<Option<String>> = query_scalar!(
         "admission/newest_jobs.sql",
-        places.iter().map(|place| batch[*place].user.as_str()).collect::<Vec<_>>(),
-        places.iter().map(|place| batch[*place].conversation.as_str()).collect::<Vec<_>>()
+        array(&places, |place| batch[*place].user.as_str()),
+        array(&places, |place| batch[*place].conversation.as_str())
     )
     .fetch_all(connection)
     .await?;

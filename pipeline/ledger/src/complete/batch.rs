@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use db::{Error, lock_user, query, query_as, query_scalar};
+use db::{Error, array, lock_user, query, query_as, query_scalar};
 use job::{Command, Job, Outcome, Refusal, Timestamp};
 use outbox::{
     announce::{Event, Events, announce},
@@ -155,12 +155,10 @@ async fn lock_jobs(
     connection: &mut PgConnection,
     batch: &[Arc<Completion>],
 ) -> Result<(Timestamp, HashMap<String, StoredJob>), Error> {
-    let rows: Vec<LockedRow> = query_as!(
-        "completion/lock_jobs.sql",
-        batch.iter().map(|completion| completion.claimed.job.id.as_str()).collect::<Vec<_>>()
-    )
-    .fetch_all(connection)
-    .await?;
+    let rows: Vec<LockedRow> =
+        query_as!("completion/lock_jobs.sql", array(batch, |completion| completion.claimed.job.id.as_str()))
+            .fetch_all(connection)
+            .await?;
     let now = rows.first().map_or(Timestamp::MIN_UTC, |locked| locked.now);
     Ok((now, row::by_id(rows.into_iter().map(|locked| locked.row))?))
 }
@@ -173,11 +171,10 @@ async fn lock_conversations(
     if granted.is_empty() {
         return Ok(HashSet::new());
     }
-    let claims = || granted.iter().map(|granted| &granted.completion.claimed);
     let locked: Vec<About> = query_as!(
         "completion/lock_conversations.sql",
-        claims().map(|claimed| claimed.user_id.as_str()).collect::<Vec<_>>(),
-        claims().map(|claimed| claimed.conversation_id.as_str()).collect::<Vec<_>>()
+        array(granted, |granted| granted.completion.claimed.user_id.as_str()),
+        array(granted, |granted| granted.completion.claimed.conversation_id.as_str())
     )
     .fetch_all(connection)
     .await?;

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use db::{Error, query, query_as};
+use db::{Error, array, query, query_as};
 use job::Timestamp;
 use outbox::reminders::{Due, lock_subscriptions};
 use records::KnownTexts;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{Completion, NewItem, column, deleted, grouped, thing_id};
+use super::{Completion, NewItem, deleted, grouped, thing_id};
 
 /// The namespace of derived ids; part of the durable contract.
 const ITEMS: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f69_7465_6d73_0000_0000);
@@ -172,13 +172,12 @@ async fn recent(
     if people.is_empty() {
         return Ok(HashMap::new());
     }
-    let claims = || kept.iter().map(|completion| &completion.claimed);
     let rows: Vec<KnownItem> = query_as!(
         "completion/known_items.sql",
         &people,
         now,
-        claims().map(|claimed| claimed.user_id.as_str()).collect::<Vec<_>>(),
-        claims().map(|claimed| claimed.conversation_id.as_str()).collect::<Vec<_>>()
+        array(kept, |completion| completion.claimed.user_id.as_str()),
+        array(kept, |completion| completion.claimed.conversation_id.as_str())
     )
     .fetch_all(connection)
     .await?;
@@ -203,13 +202,13 @@ async fn insert(
     query!(
         "completion/insert_items.sql",
         now,
-        column(&rows, |(claimed, ..)| claimed.user_id.as_str()),
-        column(&rows, |(claimed, ..)| claimed.conversation_id.as_str()),
-        column(&rows, |(claimed, ..)| claimed.revision),
-        column(&rows, |(_, id, ..)| id.as_str()),
-        column(&rows, |(.., item, _)| item.description.as_str()),
-        column(&rows, |(.., item, _)| item.due_at),
-        column(&rows, |(.., position)| position)
+        array(&rows, |(claimed, ..)| claimed.user_id.as_str()),
+        array(&rows, |(claimed, ..)| claimed.conversation_id.as_str()),
+        array(&rows, |(claimed, ..)| claimed.revision),
+        array(&rows, |(_, id, ..)| id.as_str()),
+        array(&rows, |(.., item, _)| item.description.as_str()),
+        array(&rows, |(.., item, _)| item.due_at),
+        array(&rows, |(.., position)| *position)
     )
     .execute(connection)
     .await?;
@@ -233,9 +232,9 @@ async fn hand_over_due_dates(
     let rows: Vec<Dated> = query_as!(
         "completion/date_items.sql",
         now,
-        column(&due_dates, |(user, ..)| user.as_str()),
-        column(&due_dates, |(_, id, _)| id.as_str()),
-        column(&due_dates, |(.., due)| due)
+        array(&due_dates, |(user, ..)| user.as_str()),
+        array(&due_dates, |(_, id, _)| id.as_str()),
+        array(&due_dates, |(.., due)| *due)
     )
     .fetch_all(connection)
     .await?;

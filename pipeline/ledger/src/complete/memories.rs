@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use db::{Error, query, query_as, query_scalar};
+use db::{Error, array, query, query_as, query_scalar};
 use job::Timestamp;
 use records::KnownTexts;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{Completion, NewMemory, column, deleted, grouped, thing_id};
+use super::{Completion, NewMemory, deleted, grouped, thing_id};
 
 /// At most 4 memories per conversation (spec, "Limits").
 const PER_CONVERSATION: usize = 4;
@@ -113,12 +113,12 @@ async fn insert(
     query!(
         "completion/insert_memories.sql",
         now,
-        column(&rows, |(claimed, ..)| claimed.user_id.as_str()),
-        column(&rows, |(claimed, ..)| claimed.conversation_id.as_str()),
-        column(&rows, |(claimed, ..)| claimed.revision),
-        column(&rows, |(_, id, _)| id.as_str()),
-        column(&rows, |(.., memory)| memory.content.as_str()),
-        column(&rows, |(.., memory)| memory.category.as_str())
+        array(&rows, |(claimed, ..)| claimed.user_id.as_str()),
+        array(&rows, |(claimed, ..)| claimed.conversation_id.as_str()),
+        array(&rows, |(claimed, ..)| claimed.revision),
+        array(&rows, |(_, id, _)| id.as_str()),
+        array(&rows, |(.., memory)| memory.content.as_str()),
+        array(&rows, |(.., memory)| memory.category.as_str())
     )
     .execute(connection)
     .await?;

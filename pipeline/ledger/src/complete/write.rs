@@ -1,11 +1,11 @@
 //! What completions write on the conversations themselves.
 
-use db::{Error, query};
+use db::{Error, array, query};
 use job::Timestamp;
 use sqlx::PgConnection;
 use store::conversations::shapes::{apps_to_json, events_to_json};
 
-use super::{Completion, column};
+use super::Completion;
 
 /// Completes kept conversations. What a person set (title, folder, discarded) stays; the rest is replaced.
 pub(super) async fn complete_conversations(
@@ -21,16 +21,16 @@ pub(super) async fn complete_conversations(
     query!(
         "completion/store_results.sql",
         now,
-        column(kept, |done| done.claimed.user_id.as_str()),
-        column(kept, |done| done.claimed.conversation_id.as_str()),
-        column(kept, |done| done.results.structured.title.as_str()),
-        column(kept, |done| done.results.structured.overview.as_str()),
-        column(kept, |done| done.results.structured.emoji.as_str()),
-        column(kept, |done| done.results.structured.category.as_str()),
+        array(kept, |done| done.claimed.user_id.as_str()),
+        array(kept, |done| done.claimed.conversation_id.as_str()),
+        array(kept, |done| done.results.structured.title.as_str()),
+        array(kept, |done| done.results.structured.overview.as_str()),
+        array(kept, |done| done.results.structured.emoji.as_str()),
+        array(kept, |done| done.results.structured.category.as_str()),
         events.map_err(|error| sqlx::Error::Encode(error.into()))?,
-        column(kept, |done| apps_to_json(&done.results.apps)),
-        column(kept, |done| done.results.engine.as_str()),
-        column(kept, |done| done.results.folder_id.as_deref())
+        array(kept, |done| apps_to_json(&done.results.apps)),
+        array(kept, |done| done.results.engine.as_str()),
+        array(kept, |done| done.results.folder_id.as_deref())
     )
     .execute(connection)
     .await?;
@@ -49,9 +49,9 @@ pub(super) async fn discard_conversations(
     query!(
         "completion/store_discarded.sql",
         now,
-        column(discarded, |done| done.claimed.user_id.as_str()),
-        column(discarded, |done| done.claimed.conversation_id.as_str()),
-        column(discarded, |done| done.results.engine.as_str())
+        array(discarded, |done| done.claimed.user_id.as_str()),
+        array(discarded, |done| done.claimed.conversation_id.as_str()),
+        array(discarded, |done| done.results.engine.as_str())
     )
     .execute(connection)
     .await?;
@@ -94,10 +94,10 @@ pub(super) async fn photos(connection: &mut PgConnection, kept: &[&Completion]) 
     }
     query!(
         "completion/describe_photos.sql",
-        column(&rows, |(claimed, ..)| claimed.user_id.as_str()),
-        column(&rows, |(claimed, ..)| claimed.conversation_id.as_str()),
-        column(&rows, |(_, photo, _)| photo.as_str()),
-        column(&rows, |(.., description)| description.as_str())
+        array(&rows, |(claimed, ..)| claimed.user_id.as_str()),
+        array(&rows, |(claimed, ..)| claimed.conversation_id.as_str()),
+        array(&rows, |(_, photo, _)| photo.as_str()),
+        array(&rows, |(.., description)| description.as_str())
     )
     .execute(connection)
     .await?;

@@ -1,6 +1,6 @@
 //! Conversations with all that hangs on them.
 
-use db::{Error, query};
+use db::{Error, array, query};
 use records::{ConversationId, UserId};
 use sqlx::{FromRow, PgConnection, Row};
 
@@ -62,8 +62,8 @@ pub async fn views(
     }
     let rows = query!(
         "conversations/views.sql",
-        named.iter().map(|(user, _)| user.as_str()).collect::<Vec<_>>(),
-        named.iter().map(|(_, conversation)| conversation.as_str()).collect::<Vec<_>>(),
+        array(named, |(user, _)| user.as_str()),
+        array(named, |(_, conversation)| conversation.as_str()),
         with_transcript
     )
     .fetch_all(connection)

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use chrono::TimeDelta;
-use db::{Error, lock_user, query, query_as};
+use db::{Error, array, lock_user, query, query_as};
 use records::{ConversationId, Segment, Timestamp, UserId};
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -105,14 +105,10 @@ impl Store {
             started_at = now - span(ago);
         }
         // The segments of these ids that this conversation holds, and those that others of the same device hold.
-        let known: Vec<Known> = query_as!(
-            "live/known_segments.sql",
-            user,
-            conversation,
-            segments.iter().map(id_of).collect::<Vec<_>>()
-        )
-        .fetch_all(&mut *transaction)
-        .await?;
+        let known: Vec<Known> =
+            query_as!("live/known_segments.sql", user, conversation, array(segments, id_of))
+                .fetch_all(&mut *transaction)
+                .await?;
         let (repeatable, known): (Vec<Known>, Vec<Known>) =
             known.into_iter().partition(|known| known.words_before.is_some());
         let is_ours = |segment: &&Segment| !repeatable.iter().any(|known| known.is_repeated_by(segment));
@@ -143,9 +139,9 @@ impl Store {
                 "live/grow_segments.sql",
                 user,
                 conversation,
-                grown.iter().map(position).collect::<Vec<_>>(),
-                grown.iter().map(|segment| segment.text.as_str()).collect::<Vec<_>>(),
-                grown.iter().map(|segment| segment.end).collect::<Vec<_>>()
+                array(&grown, position),
+                array(&grown, |segment| segment.text.as_str()),
+                array(&grown, |segment| segment.end)
             )
             .execute(&mut *transaction)
             .await?;

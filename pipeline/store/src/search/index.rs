@@ -1,7 +1,7 @@
 //! Indexing: the passages of completed conversations are written behind their completion. What was completed before the
 //! index existed, or again, is found by the same look.
 
-use db::{Error, query, query_as, sql};
+use db::{Error, array, query, query_as, sql};
 use futures::TryStreamExt;
 use records::Timestamp;
 use sqlx::PgConnection;
@@ -122,15 +122,15 @@ async fn insert(connection: &mut PgConnection, due: &[DueRow], lines: &[Vec<Stri
     for some in rows.chunks(PASSAGES) {
         query!(
             "search/insert.sql",
-            some.iter().map(|(row, ..)| row.user_id.as_str()).collect::<Vec<_>>(),
-            some.iter().map(|(row, ..)| row.conversation_id.as_str()).collect::<Vec<_>>(),
-            some.iter().map(|(_, part, _)| *part).collect::<Vec<_>>(),
-            some.iter().map(|(row, ..)| row.started_at).collect::<Vec<_>>(),
-            some.iter().map(|(.., text)| text.as_str()).collect::<Vec<_>>(),
-            some.iter().map(|(row, ..)| configuration_of(&row.language)).collect::<Vec<_>>(),
+            array(some, |(row, ..)| row.user_id.as_str()),
+            array(some, |(row, ..)| row.conversation_id.as_str()),
+            array(some, |(_, part, _)| *part),
+            array(some, |(row, ..)| row.started_at),
+            array(some, |(.., text)| text.as_str()),
+            array(some, |(row, ..)| configuration_of(&row.language)),
             // The text of a conversation created from text is never returned (DECISIONS §1).
-            some.iter().map(|(row, part, _)| *part == 0 || row.private_text.is_none()).collect::<Vec<_>>(),
-            some.iter().map(|(.., text)| plain(text)).collect::<Vec<_>>()
+            array(some, |(row, part, _)| *part == 0 || row.private_text.is_none()),
+            array(some, |(.., text)| plain(text))
         )
         .execute(&mut *connection)
         .await?;

@@ -1,7 +1,7 @@
 //! The words of memories and action items, stored behind whatever writes their texts. A text that is new or was changed has none
 //! until then: searches compute them.
 
-use db::{Error, query, query_as, sql};
+use db::{Error, array, query, query_as, sql};
 use records::UserId;
 use sqlx::PgConnection;
 
@@ -45,11 +45,11 @@ impl Store {
                 continue;
             }
             sqlx::query(sql)
-                .bind(rows.iter().map(|row| row.user_id.as_str()).collect::<Vec<_>>())
-                .bind(rows.iter().map(|row| row.id.as_str()).collect::<Vec<_>>())
-                .bind(rows.iter().map(|row| row.language.as_str()).collect::<Vec<_>>())
-                .bind(rows.iter().map(|row| configuration_of(&row.language)).collect::<Vec<_>>())
-                .bind(rows.iter().map(|row| spelled(&row.text)).collect::<Vec<_>>())
+                .bind(array(&rows, |row| row.user_id.as_str()))
+                .bind(array(&rows, |row| row.id.as_str()))
+                .bind(array(&rows, |row| row.language.as_str()))
+                .bind(array(&rows, |row| configuration_of(&row.language)))
+                .bind(array(&rows, |row| spelled(&row.text)))
                 .execute(&mut *transaction)
                 .await?;
         }
