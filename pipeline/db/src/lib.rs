@@ -13,7 +13,6 @@ pub mod idempotency;
 mod locate;
 mod lock;
 mod migrate;
-mod owner;
 mod pooler;
 pub mod secrets;
 mod shard;

@@ -22,8 +22,9 @@ use crate::{
     Db, Error, Shard,
     deadline::SuspectConnections,
     error::{Trouble, of_code},
-    owner::{self, Owner},
-    query_scalar, sql,
+    query_scalar,
+    shard::{Owner, at_owner, owner},
+    sql,
 };
 
 /// How long one server may take to let a session in and to say whether it writes.
@@ -203,9 +204,9 @@ impl Locator {
         let shard = self.0.shard;
         let asked = async {
             let mut session = server.connect().await?;
-            let owner = owner::owner(&mut session).await?;
+            let found = owner(&mut session).await?;
             leave(session).await;
-            Ok::<_, sqlx::Error>(owner)
+            Ok::<_, sqlx::Error>(found)
         };
         let owner = timeout(ANSWER, asked).await;
         let Ok(Ok(owner)) = owner else { return server };
@@ -215,7 +216,7 @@ impl Locator {
         if server.get_socket().is_some() {
             return server;
         }
-        let opened = timeout(ANSWER, owner::at((&name, port), shard, &server)).await;
+        let opened = timeout(ANSWER, at_owner((&name, port), shard, &server)).await;
         match opened.unwrap_or_else(|_| Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into()))) {
             Ok(options) => options,
             Err(_) if before.get_host() == name && before.get_port() == port => before.clone(),
@@ -234,7 +235,7 @@ impl Locator {
     async fn has_left(&self, pool: &PgPool) -> bool {
         let asked = timeout(ANSWER, async {
             let mut session = pool.acquire().await?;
-            owner::owner(&mut session).await
+            owner(&mut session).await
         });
         let Ok(Ok(owner)) = asked.await else { return false };
         self.0.is_divided.store(owner != Owner::Undivided, Ordering::Relaxed);

@@ -12,10 +12,7 @@ use super::{LiveLost, hold};
 use crate::{
     Store,
     budgets::Charge,
-    segments::{
-        append::{MOST_BYTES, MOST_SEGMENTS, held, lock, speakers},
-        insert_segments, length, said,
-    },
+    segments::{MOST_BYTES, MOST_SEGMENTS, held, insert_segments, length, lock, said, speakers},
 };
 
 /// What came of an append that was not refused.

@@ -25,7 +25,7 @@ pub use photos::{Photo, PhotoRefusal};
 
 use crate::{
     Store,
-    segments::append::{Locked, lock},
+    segments::{Locked, lock},
 };
 
 /// A living session ends its conversation itself, and renews it while speech goes on: one that did neither for this
