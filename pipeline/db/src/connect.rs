@@ -14,6 +14,7 @@ use crate::{
     Db, Error, Hosts, Secrets, Shard, Waker,
     deadline::{ANSWER, SuspectConnections, is_idle},
     locate::Locator,
+    query_scalar,
 };
 
 /// What sessions call themselves where nothing else was asked for; `verify` knows them by it.
@@ -57,7 +58,7 @@ impl Db {
 
     /// The database's clock: the only clock that decisions know.
     pub async fn now(&self) -> Result<Timestamp, Error> {
-        Ok(sqlx::query_scalar(include_str!("../sql/sessions/clock.sql")).fetch_one(&self.pool).await?)
+        Ok(query_scalar!("sessions/clock.sql").fetch_one(&self.pool).await?)
     }
 
     /// The waker of this process: raised after commits, waited for by its workers.
@@ -115,7 +116,7 @@ impl Db {
         let begin = self.begin_on(pool, BEGIN);
         async {
             let mut transaction = begin.await?;
-            let now = sqlx::query_scalar(include_str!("../sql/sessions/clock.sql"));
+            let now = query_scalar!("sessions/clock.sql");
             let now = now.fetch_one(&mut *transaction).await?;
             Ok((transaction, now))
         }

@@ -15,7 +15,7 @@ use std::{
 use parking_lot::Mutex;
 use sqlx::{Connection, PgConnection};
 
-use crate::{Db, error::Error};
+use crate::{Db, error::Error, sql};
 
 /// An operation is a handful of statements of milliseconds, and each waits for two seconds at most; longer than this, the database
 /// is not there.
@@ -198,7 +198,7 @@ pub(crate) async fn is_idle(session: &mut PgConnection) -> Result<bool, sqlx::Er
 /// The driver keeps what the server says of each session to itself, but compares it in `begin_with`: a statement that begins no
 /// transaction is refused as one, unless a transaction is open already.
 async fn idle(session: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    match session.begin_with(include_str!("../sql/sessions/sign_of_life.sql")).await {
+    match session.begin_with(sql!("sessions/sign_of_life.sql")).await {
         Err(sqlx::Error::BeginFailed) => Ok(true),
         Ok(_) | Err(sqlx::Error::InvalidSavePointStatement) => Ok(false),
         // Of a transaction that failed, the server ignores every statement but its end.

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use records::{Timestamp, UserId};
 use sqlx::{PgConnection, Postgres, Transaction};
 
-use crate::{Db, error::Error};
+use crate::{Db, error::Error, query, query_as};
 
 /// How long a name is known.
 const KNOWN_FOR: TimeDelta = TimeDelta::hours(24);
@@ -62,15 +62,17 @@ impl Db {
     /// is kept, nor when what it made was deleted meanwhile. `None`: the answer is not kept, because it holds a whole
     /// transcript, and from now on a repeat finds [`Repeat::Made`].
     pub async fn store_answer(&self, key: &RequestKey, answer: Option<(u16, &str)>) -> Result<(), Error> {
-        sqlx::query(include_str!("../sql/idempotency/store_answer.sql"))
-            .bind(key.user.as_str())
-            .bind(&key.route)
-            .bind(&key.key)
-            .bind(key.fingerprint.as_slice())
-            .bind(answer.map(|(status, _)| i16::try_from(status).unwrap_or(i16::MAX)))
-            .bind(answer.map(|(_, body)| body))
-            .execute(&self.pool)
-            .await?;
+        query!(
+            "idempotency/store_answer.sql",
+            &key.user,
+            &key.route,
+            &key.key,
+            key.fingerprint.as_slice(),
+            answer.map(|(status, _)| i16::try_from(status).unwrap_or(i16::MAX)),
+            answer.map(|(_, body)| body)
+        )
+        .execute(&self.pool)
+        .await?;
         Ok(())
     }
 
@@ -103,10 +105,10 @@ impl Db {
         id: &str,
     ) -> Result<bool, Error> {
         let (mut transaction, _) = self.begin().await?;
-        let deleted = change_of_user(&mut transaction, statement, user, id).await?;
+        let deleted = sqlx::query(statement).bind(user).bind(id).execute(&mut *transaction).await?;
         forget_answers(&mut transaction, user, &[id]).await?;
         transaction.commit().await?;
-        Ok(deleted > 0)
+        Ok(deleted.rows_affected() > 0)
     }
 
     /// The same of something to which very many rows belong: whole batches of them go first, each in a transaction of its own, by `rows`,
@@ -132,34 +134,15 @@ impl Db {
     /// Forgets names that are a day old.
     pub async fn prune_request_keys(&self, batch: i64) -> Result<u64, Error> {
         let (mut transaction, now) = self.begin().await?;
-        let gone = sqlx::query(include_str!("../sql/idempotency/prune.sql"))
-            .bind(now - KNOWN_FOR)
-            .bind(batch)
-            .execute(&mut *transaction)
-            .await?;
+        let gone = query!("idempotency/prune.sql", now - KNOWN_FOR, batch).execute(&mut *transaction).await?;
         transaction.commit().await?;
         Ok(gone.rows_affected())
     }
 }
 
-/// Runs a statement that takes a user and the id of something of theirs. Returns how many rows it found, changed or deleted.
-pub async fn change_of_user(
-    connection: &mut PgConnection,
-    statement: &'static str,
-    user: &UserId,
-    id: &str,
-) -> Result<u64, sqlx::Error> {
-    let change = sqlx::query(statement).bind(user.as_str()).bind(id);
-    Ok(change.execute(connection).await?.rows_affected())
-}
-
 /// What is known of a request, within the transaction that would make it: its caller holds a lock that orders requests of one name.
 pub async fn known(connection: &mut PgConnection, key: &RequestKey) -> Result<Option<Repeat>, Error> {
-    let row: Option<Row> = sqlx::query_as(include_str!("../sql/idempotency/known.sql"))
-        .bind(key.user.as_str())
-        .bind(&key.route)
-        .bind(&key.key)
-        .bind(KNOWN_FOR)
+    let row: Option<Row> = query_as!("idempotency/known.sql", &key.user, &key.route, &key.key, KNOWN_FOR)
         .fetch_optional(connection)
         .await?;
     Ok(row.map(|row| row.repeat(key)))
@@ -173,17 +156,19 @@ pub async fn note(
     made: &[&str],
     now: Timestamp,
 ) -> Result<bool, sqlx::Error> {
-    let noted = sqlx::query(include_str!("../sql/idempotency/note.sql"))
-        .bind(key.user.as_str())
-        .bind(&key.route)
-        .bind(&key.key)
-        .bind(key.fingerprint.as_slice())
-        .bind(made)
-        .bind(now)
-        .bind(now + RUNS_FOR)
-        .bind(now - KNOWN_FOR)
-        .execute(connection)
-        .await?;
+    let noted = query!(
+        "idempotency/note.sql",
+        &key.user,
+        &key.route,
+        &key.key,
+        key.fingerprint.as_slice(),
+        made,
+        now,
+        now + RUNS_FOR,
+        now - KNOWN_FOR
+    )
+    .execute(connection)
+    .await?;
     Ok(noted.rows_affected() > 0)
 }
 
@@ -194,12 +179,7 @@ pub async fn forget_answers(
     user: &UserId,
     made: &[&str],
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(include_str!("../sql/idempotency/forget_answers.sql"))
-        .bind(user.as_str())
-        .bind(made)
-        .execute(connection)
-        .await
-        .map(drop)
+    query!("idempotency/forget_answers.sql", user, made).execute(connection).await.map(drop)
 }
 
 #[derive(sqlx::FromRow)]

@@ -13,10 +13,10 @@ pub mod idempotency;
 mod locate;
 mod lock;
 mod migrate;
-mod owner;
 mod pooler;
 pub mod secrets;
 mod shard;
+mod sql;
 mod waker;
 mod wakes;
 
@@ -28,13 +28,14 @@ use crate::{deadline::SuspectConnections, locate::Locator};
 
 pub use cursor::{After, Cursor, KeysetPage};
 pub use error::{Error, Trouble};
-pub use idempotency::{Repeat, RequestKey, change_of_user};
+pub use idempotency::{Repeat, RequestKey};
 pub use locate::{Hosts, writes};
 pub use lock::{TurnLease, lock_user};
 pub use migrate::{ENCODING, MIGRATOR, Migrated, applied, encoding};
 pub use pooler::Pooling;
 pub use secrets::{BadSecretsKey, Secrets};
 pub use shard::{Found, Shard};
+pub use sql::array;
 pub use waker::{Waker, index_of};
 
 /// The database of one process: its sessions, the keys of stored secrets, and the waker of its workers. Cheap to clone.

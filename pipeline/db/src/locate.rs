@@ -22,7 +22,9 @@ use crate::{
     Db, Error, Shard,
     deadline::SuspectConnections,
     error::{Trouble, of_code},
-    owner::{self, Owner},
+    query_scalar,
+    shard::{Owner, at_owner, owner},
+    sql,
 };
 
 /// How long one server may take to let a session in and to say whether it writes.
@@ -202,9 +204,9 @@ impl Locator {
         let shard = self.0.shard;
         let asked = async {
             let mut session = server.connect().await?;
-            let owner = owner::owner(&mut session).await?;
+            let found = owner(&mut session).await?;
             leave(session).await;
-            Ok::<_, sqlx::Error>(owner)
+            Ok::<_, sqlx::Error>(found)
         };
         let owner = timeout(ANSWER, asked).await;
         let Ok(Ok(owner)) = owner else { return server };
@@ -214,7 +216,7 @@ impl Locator {
         if server.get_socket().is_some() {
             return server;
         }
-        let opened = timeout(ANSWER, owner::at((&name, port), shard, &server)).await;
+        let opened = timeout(ANSWER, at_owner((&name, port), shard, &server)).await;
         match opened.unwrap_or_else(|_| Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into()))) {
             Ok(options) => options,
             Err(_) if before.get_host() == name && before.get_port() == port => before.clone(),
@@ -233,7 +235,7 @@ impl Locator {
     async fn has_left(&self, pool: &PgPool) -> bool {
         let asked = timeout(ANSWER, async {
             let mut session = pool.acquire().await?;
-            owner::owner(&mut session).await
+            owner(&mut session).await
         });
         let Ok(Ok(owner)) = asked.await else { return false };
         self.0.is_divided.store(owner != Owner::Undivided, Ordering::Relaxed);
@@ -304,12 +306,12 @@ async fn ask(host: &PgConnectOptions) -> Result<Asked, sqlx::Error> {
 
 /// Whether the server accepts writes of this session, as libpq asks for `target_session_attrs=read-write`.
 pub async fn writes(session: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar(include_str!("../sql/servers/writes.sql")).fetch_one(session).await
+    query_scalar!("servers/writes.sql").fetch_one(session).await
 }
 
 /// How often a server's history was promoted; 0 where the server does not say.
 async fn timeline(session: &mut PgConnection) -> i64 {
-    const TIMELINE: &str = include_str!("../sql/servers/timeline.sql");
+    const TIMELINE: &str = sql!("servers/timeline.sql");
     match timeout(ANSWER, sqlx::query_scalar(TIMELINE).fetch_one(session)).await {
         Ok(Ok(number)) => number,
         _ => 0,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use records::UserId;
 use sqlx::PgConnection;
 
-use crate::{Db, error::Error};
+use crate::{Db, error::Error, query, query_scalar};
 
 /// A turn, and the lease under which it is its process's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,10 +27,7 @@ impl Db {
     /// Holds the turn of this handle, if there is one, until the transaction ends.
     pub(crate) async fn hold_turn(&self, connection: &mut PgConnection) -> Result<(), Error> {
         let Some(turn) = &self.turn else { return Ok(()) };
-        let held = sqlx::query(include_str!("../sql/turns/hold.sql"))
-            .bind(turn.user.as_str())
-            .bind(&turn.reply_id)
-            .bind(turn.lease.as_secs_f64())
+        let held = query!("turns/hold.sql", &turn.user, &turn.reply_id, turn.lease.as_secs_f64())
             .execute(connection)
             .await?;
         if held.rows_affected() > 0 { Ok(()) } else { Err(Error::TurnLost) }
@@ -40,6 +37,6 @@ impl Db {
 /// Locks a user's row, which comes first in the order of locks: an operation that counts a user's objects before adding to
 /// them holds it. Returns whether there is such a user, who is not being deleted.
 pub async fn lock_user(connection: &mut PgConnection, user: &UserId) -> Result<bool, Error> {
-    let stays = sqlx::query_scalar(include_str!("../sql/users/lock.sql")).bind(user.as_str());
+    let stays = query_scalar!("users/lock.sql", user);
     Ok(stays.fetch_optional(connection).await?.unwrap_or(false))
 }

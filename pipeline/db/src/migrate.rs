@@ -10,7 +10,9 @@ use sqlx::{
     migrate::{Migrate, MigrateError, Migration, Migrator},
 };
 
-use crate::{Db, Error, Pooling, Shard, connect::of_one, error::is_of_a_lock, shard};
+use crate::{
+    Db, Error, Pooling, Shard, connect::of_one, error::is_of_a_lock, query_as, query_scalar, shard, sql,
+};
 
 /// The schema, forward only (`migrations/`).
 pub static MIGRATOR: Migrator = sqlx::migrate!("../../migrations");
@@ -55,7 +57,7 @@ pub const ENCODING: &str = "UTF8";
 
 /// How the database stores texts.
 pub async fn encoding(session: &mut PgConnection) -> Result<String, sqlx::Error> {
-    sqlx::query_scalar(include_str!("../sql/servers/encoding.sql")).fetch_one(session).await
+    query_scalar!("servers/encoding.sql").fetch_one(session).await
 }
 
 /// The state of the schema. Migrations are identified by their versions.
@@ -121,7 +123,7 @@ async fn apply_missing(shard: Shard, own: &PgPool, others: &PgPool) -> Result<Mi
             {
                 return Ok(Migrated::OtherSchema { holds, makes });
             }
-            let pid = sqlx::query_scalar(include_str!("../sql/sessions/pid.sql"));
+            let pid = query_scalar!("sessions/pid.sql");
             let pid = pid.fetch_one(&mut *session).await?;
             tokio::select! {
                 applied = apply(&missing, &mut session) => applied?,
@@ -136,7 +138,7 @@ async fn apply_missing(shard: Shard, own: &PgPool, others: &PgPool) -> Result<Mi
 
 /// The schema of the tables and that of new ones, where they differ.
 async fn elsewhere(session: &mut PgConnection) -> Result<Option<(String, Option<String>)>, sqlx::Error> {
-    sqlx::query_as(include_str!("../sql/migrations/elsewhere.sql")).fetch_optional(session).await
+    query_as!("migrations/elsewhere.sql").fetch_optional(session).await
 }
 
 /// Refuses migrations that were applied with other contents than this program's of the same versions.
@@ -219,7 +221,7 @@ async fn run(
 /// Drops what a try left that was interrupted: an index that is invalid, or finished and not noted.
 async fn drop_leftovers(statements: &[&'static str], session: &mut PgConnection) -> Result<(), sqlx::Error> {
     for index in statements.iter().filter_map(|statement| made_concurrently(statement)) {
-        let drop = sqlx::query_scalar(include_str!("../sql/migrations/drop_index.sql")).bind(index);
+        let drop = query_scalar!("migrations/drop_index.sql", index);
         if let Some(drop) = drop.fetch_optional(&mut *session).await? {
             tracing::warn!(index, "a migration was interrupted here: the index is made anew");
             sqlx::raw_sql(AssertSqlSafe::<String>(drop)).execute(&mut *session).await?;
@@ -276,7 +278,7 @@ const TELLING: Duration = Duration::from_secs(2);
 /// By asking again, because a session that waits inside PostgreSQL for sqlx's own lock holds a snapshot, and
 /// `create index concurrently` of the process that migrates waits for every snapshot: a deadlock.
 async fn lock_migrations(session: &mut PgConnection) -> Result<(), sqlx::Error> {
-    let lock = include_str!("../sql/migrations/lock.sql");
+    let lock = sql!("migrations/lock.sql");
     let began = Instant::now();
     let mut is_told = false;
     while !sqlx::query_scalar::<_, bool>(lock).fetch_one(&mut *session).await? {
@@ -296,7 +298,7 @@ async fn tell_who_blocks(pid: i32, others: &PgPool) -> Infallible {
     let mut told = None;
     loop {
         tokio::time::sleep(TELLING).await;
-        let who = sqlx::query_scalar(include_str!("../sql/migrations/blockers.sql")).bind(pid);
+        let who = query_scalar!("migrations/blockers.sql", pid);
         let who: Option<String> = who.fetch_one(others).await.unwrap_or_default();
         if who.is_some() && who != told {
             tracing::warn!(sessions = who, "a migration waits until the transactions of other sessions end");
@@ -310,7 +312,7 @@ pub async fn applied(connection: &mut PgConnection) -> Result<Vec<i64>, sqlx::Er
     // Two statements: one that names a missing table is refused, whatever its `where` says.
     match shard::is_there("_sqlx_migrations", connection).await? {
         false => Ok(Vec::new()),
-        true => sqlx::query_scalar(include_str!("../sql/migrations/applied.sql")).fetch_all(connection).await,
+        true => query_scalar!("migrations/applied.sql").fetch_all(connection).await,
     }
 }
 

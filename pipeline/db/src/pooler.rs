@@ -11,7 +11,7 @@ use sqlx::{
 };
 use tokio::time::timeout;
 
-use crate::{Db, Error};
+use crate::{Db, Error, query_scalar};
 
 /// A prepared statement that is there already, that is not there, or that takes other parameters than were sent: it is another's.
 const ANOTHERS: [&str; 3] = ["42P05", "26000", "08P01"];
@@ -64,12 +64,12 @@ async fn pooling(options: &PgConnectOptions) -> Result<Pooling, sqlx::Error> {
 }
 
 async fn server_process(session: &mut PgConnection) -> Result<i32, sqlx::Error> {
-    sqlx::query_scalar(include_str!("../sql/sessions/pid.sql")).fetch_one(session).await
+    query_scalar!("sessions/pid.sql").fetch_one(session).await
 }
 
 /// Whether the session answers what it was asked.
 async fn echoes(session: &mut PgConnection, word: &str) -> Result<bool, sqlx::Error> {
-    let echo = sqlx::query_scalar(include_str!("../sql/sessions/echo.sql")).bind(word);
+    let echo = query_scalar!("sessions/echo.sql", word);
     match echo.fetch_one(session).await.map(|heard: String| heard == word) {
         Err(Database(refusal)) if is_anothers(refusal.as_ref()) => Ok(false),
         answered => answered,

@@ -2,12 +2,15 @@
 //!
 //! A shard's schema says which one it is. Every session of a shard asks it once, so that nothing is read or written where
 //! other users are kept, whatever an address has come to mean since the process started.
+//!
+//! On a server with Citus one node holds the tables of a shard's schema. Any node answers which, and runs what another one holds, only
+//! slower.
 
 use std::fmt;
 
 use sqlx::{Connection, Executor, PgConnection, postgres::PgConnectOptions};
 
-use crate::{Db, error::Error};
+use crate::{Db, error::Error, query, query_as, query_scalar, sql};
 
 /// One of the shards of an installation. There are a power of two of them, for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,8 +88,7 @@ impl Db {
         let options = self.pool.connect_options();
         let mut session = PgConnection::connect_with(&options).await?;
         let other = other(self.shard, &mut session).await?;
-        let all: Vec<String> =
-            sqlx::query_scalar(include_str!("../sql/shards/list.sql")).fetch_all(&mut session).await?;
+        let all: Vec<String> = query_scalar!("shards/list.sql").fetch_all(&mut session).await?;
         session.close().await?;
         let numbers = all.iter().filter_map(|name| name.strip_prefix("listen_")?.parse().ok());
         Ok(Found { other, all: numbers.collect() })
@@ -107,7 +109,7 @@ pub struct Found {
 pub(crate) async fn other(shard: Shard, session: &mut PgConnection) -> Result<Option<Shard>, sqlx::Error> {
     let found = match shard.is_only() {
         true => match is_there("listen_0000.listen_shard", session).await? {
-            true => read(include_str!("../sql/shards/read_first.sql"), session).await?,
+            true => read(sql!("shards/read_first.sql"), session).await?,
             false => None,
         },
         false => match written(session).await? {
@@ -126,9 +128,7 @@ pub(crate) async fn make(shard: Shard, session: &mut PgConnection) -> Result<(),
     let mut transaction = session.begin().await?;
     transaction.execute(SCHEMA).await?;
     transaction.execute(TABLE).await?;
-    sqlx::query(include_str!("../sql/shards/note.sql"))
-        .bind(i32::from(shard.number))
-        .bind(i32::from(shard.of))
+    query!("shards/note.sql", i32::from(shard.number), i32::from(shard.of))
         .execute(&mut *transaction)
         .await?;
     transaction.commit().await
@@ -146,14 +146,14 @@ const TABLE: &str = "create table if not exists listen_shard (\
 /// What the session's schema says; `None` where it was never migrated.
 async fn written(session: &mut PgConnection) -> Result<Option<Shard>, sqlx::Error> {
     match is_there("listen_shard", session).await? {
-        true => read(include_str!("../sql/shards/read.sql"), session).await,
+        true => read(sql!("shards/read.sql"), session).await,
         false => Ok(None),
     }
 }
 
 /// Whether the session knows such a table.
 pub(crate) async fn is_there(table: &str, session: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar(include_str!("../sql/sessions/has_table.sql")).bind(table).fetch_one(session).await
+    query_scalar!("sessions/has_table.sql", table).fetch_one(session).await
 }
 
 /// `None` where a migration was killed before it said so: the next one does.
@@ -161,4 +161,44 @@ async fn read(query: &'static str, session: &mut PgConnection) -> Result<Option<
     let row: Option<(i32, i32)> = sqlx::query_as(query).fetch_optional(session).await?;
     let small = |number: i32| u16::try_from(number).unwrap_or(u16::MAX);
     Ok(row.map(|(number, of)| Shard { number: small(number), of: small(of) }))
+}
+
+/// What a session says of the place of its shard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The server has no Citus, or one that knows no schemas.
+    Undivided,
+    /// The session's own node holds the tables, or the schema was not distributed.
+    Here,
+    /// Another one, by the name and the port under which the nodes know each other.
+    Node(String, u16),
+}
+
+/// Asks a session that is opened for a shard.
+pub(crate) async fn owner(session: &mut PgConnection) -> Result<Owner, sqlx::Error> {
+    if !is_there("pg_catalog.pg_dist_schema", session).await? {
+        return Ok(Owner::Undivided);
+    }
+    let node: Option<(String, i32)> = query_as!("shards/other_node.sql").fetch_optional(session).await?;
+    Ok(node.map_or(Owner::Here, |(name, port)| Owner::Node(name, u16::try_from(port).unwrap_or_default())))
+}
+
+/// How a session of the shard is opened at its owner.
+///
+/// # Errors
+/// When it cannot be opened there, or the shard is not there.
+pub(crate) async fn at_owner(
+    node: (&str, u16),
+    shard: Shard,
+    asked: &PgConnectOptions,
+) -> Result<PgConnectOptions, sqlx::Error> {
+    let options = asked.clone().host(node.0).port(node.1);
+    let mut session = PgConnection::connect_with(&options).await?;
+    shard.check(&mut session).await?;
+    let is_here = owner(&mut session).await? == Owner::Here;
+    session.close().await?;
+    match is_here {
+        true => Ok(options),
+        false => Err(sqlx::Error::Configuration("it says that another node holds the shard".into())),
+    }
 }

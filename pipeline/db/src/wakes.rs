@@ -7,7 +7,7 @@ use job::Queue;
 use sqlx::postgres::PgListener;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::{Db, connect::of_one, error::Error};
+use crate::{Db, connect::of_one, error::Error, query};
 
 /// Others are notified at once so many times in so long; then notifications of many commits travel as one. A timer is too coarse to
 /// notify them evenly: waiting for one takes milliseconds.
@@ -47,11 +47,7 @@ impl Db {
     }
 
     async fn notify(&self, queue: Queue) -> Result<(), Error> {
-        sqlx::query(include_str!("../sql/wakes/notify.sql"))
-            .bind(self.shard.channel())
-            .bind(queue.as_str())
-            .execute(&self.pool)
-            .await?;
+        query!("wakes/notify.sql", self.shard.channel(), queue.as_str()).execute(&self.pool).await?;
         Ok(())
     }
 
@@ -90,8 +86,7 @@ impl Db {
                 // The other sessions are opened at another server by now.
                 Err(_) if !Arc::ptr_eq(&here, &self.pool.connect_options()) => return Ok(()),
                 Err(_) => {
-                    let asked =
-                        sqlx::query(include_str!("../sql/sessions/sign_of_life.sql")).execute(&mut listener);
+                    let asked = query!("sessions/sign_of_life.sql").execute(&mut listener);
                     self.within(SIGN_OF_LIFE, async { Ok(asked.await?) }).await?;
                 }
             }

@@ -13,7 +13,7 @@ pub(crate) use waiting_limit::FarFromLimit;
 
 use std::slice;
 
-use db::Error;
+use db::{Error, array, query, query_as, query_scalar};
 use job::{Admission, Command, Epoch, Job, JobId, Origin, WorkerId};
 use records::{Conversation, ConversationId, Geolocation, OverBudget, Segment, Source, Timestamp, UserId};
 use serde_json::{Value, json};
@@ -260,14 +260,16 @@ async fn open_revisions(
     if jobs.is_empty() {
         return Ok(());
     }
-    sqlx::query(include_str!("../sql/admission/open_revisions.sql"))
-        .bind(now)
-        .bind(jobs.iter().map(|job| job.user_id.as_str()).collect::<Vec<_>>())
-        .bind(jobs.iter().map(|job| job.conversation_id.as_str()).collect::<Vec<_>>())
-        .bind(jobs.iter().map(|job| job.revision).collect::<Vec<_>>())
-        .bind(meetings)
-        .execute(connection)
-        .await?;
+    query!(
+        "admission/open_revisions.sql",
+        now,
+        array(jobs, |job| job.user_id.as_str()),
+        array(jobs, |job| job.conversation_id.as_str()),
+        array(jobs, |job| job.revision),
+        meetings
+    )
+    .execute(connection)
+    .await?;
     Ok(())
 }
 
@@ -293,11 +295,8 @@ pub(crate) async fn lock_conversation(
     user: &UserId,
     conversation: &ConversationId,
 ) -> Result<bool, Error> {
-    let there: Option<bool> = sqlx::query_scalar(include_str!("../sql/conversations/lock.sql"))
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .fetch_optional(connection)
-        .await?;
+    let there: Option<bool> =
+        query_scalar!("conversations/lock.sql", user, conversation).fetch_optional(connection).await?;
     Ok(there.is_some())
 }
 
@@ -306,11 +305,7 @@ async fn lock_standing(
     user: &UserId,
     conversation: &ConversationId,
 ) -> Result<Option<Standing>, Error> {
-    Ok(sqlx::query_as(include_str!("../sql/admission/lock_conversation.sql"))
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .fetch_optional(connection)
-        .await?)
+    Ok(query_as!("admission/lock_conversation.sql", user, conversation).fetch_optional(connection).await?)
 }
 
 /// The part of a trace that is an admission: what waits in the queue is its child.
@@ -331,8 +326,5 @@ pub(crate) struct Owner {
 
 /// The user of an admission, locked; `None`: unknown, or being deleted.
 pub(crate) async fn owner(connection: &mut PgConnection, user: &UserId) -> Result<Option<Owner>, Error> {
-    Ok(sqlx::query_as(include_str!("../sql/admission/lock_user.sql"))
-        .bind(user.as_str())
-        .fetch_optional(connection)
-        .await?)
+    Ok(query_as!("admission/lock_user.sql", user).fetch_optional(connection).await?)
 }

@@ -1,6 +1,6 @@
 //! What a stage paid for, and what was spent on it, kept under the fence of its run. Never a person's words.
 
-use db::Error;
+use db::{Error, query_as, query_scalar};
 use job::{CheckpointKey, JobId};
 use records::UserId;
 use sqlx::PgConnection;
@@ -32,14 +32,16 @@ impl Ledger {
         token: &LeaseToken,
         key: &CheckpointKey,
     ) -> Result<Option<serde_json::Value>, Error> {
-        Ok(sqlx::query_scalar(include_str!("../sql/checkpoints/read.sql"))
-            .bind(token.user_id.as_str())
-            .bind(token.job_id.as_str())
-            .bind(key.stage)
-            .bind(i32::from(key.version))
-            .bind(key.digest.as_slice())
-            .fetch_optional(self.db.pool())
-            .await?)
+        Ok(query_scalar!(
+            "checkpoints/read.sql",
+            &token.user_id,
+            token.job_id.as_str(),
+            key.stage,
+            i32::from(key.version),
+            key.digest.as_slice()
+        )
+        .fetch_optional(self.db.pool())
+        .await?)
     }
 
     /// Records an output, only while the caller's claim is the newest and leased. `false`: the lease is lost, nothing was
@@ -70,23 +72,25 @@ impl Ledger {
     ) -> Result<bool, Error> {
         let numbers = |count: fn(&Spent) -> i64| -> Vec<i64> { spent.iter().map(count).collect() };
         let texts = |text: fn(&Spent) -> &str| -> Vec<&str> { spent.iter().map(text).collect() };
-        let fenced: i64 = sqlx::query_scalar(include_str!("../sql/checkpoints/write.sql"))
-            .bind(token.user_id.as_str())
-            .bind(token.job_id.as_str())
-            .bind(token.epoch.0)
-            .bind(kept.as_ref().map(|kept| kept.key.stage))
-            .bind(kept.as_ref().map(|kept| i32::from(kept.key.version)))
-            .bind(kept.as_ref().map(|kept| kept.key.digest.as_slice()))
-            .bind(kept.as_ref().map(|kept| kept.output))
-            .bind(kept.as_ref().is_some_and(|kept| kept.replaces))
-            .bind(texts(|one| &one.stage))
-            .bind(texts(|one| &one.engine))
-            .bind(numbers(|one| one.calls))
-            .bind(numbers(|one| one.prompt_tokens))
-            .bind(numbers(|one| one.cached_tokens))
-            .bind(numbers(|one| one.completion_tokens))
-            .fetch_one(self.db.pool())
-            .await?;
+        let fenced: i64 = query_scalar!(
+            "checkpoints/write.sql",
+            &token.user_id,
+            token.job_id.as_str(),
+            token.epoch.0,
+            kept.as_ref().map(|kept| kept.key.stage),
+            kept.as_ref().map(|kept| i32::from(kept.key.version)),
+            kept.as_ref().map(|kept| kept.key.digest.as_slice()),
+            kept.as_ref().map(|kept| kept.output),
+            kept.as_ref().is_some_and(|kept| kept.replaces),
+            texts(|one| &one.stage),
+            texts(|one| &one.engine),
+            numbers(|one| one.calls),
+            numbers(|one| one.prompt_tokens),
+            numbers(|one| one.cached_tokens),
+            numbers(|one| one.completion_tokens)
+        )
+        .fetch_one(self.db.pool())
+        .await?;
         Ok(fenced > 0)
     }
 }
@@ -104,9 +108,5 @@ pub async fn spent_by(
     user: &UserId,
     job: &JobId,
 ) -> Result<Vec<Spent>, sqlx::Error> {
-    sqlx::query_as(include_str!("../sql/jobs/usage.sql"))
-        .bind(user.as_str())
-        .bind(job.as_str())
-        .fetch_all(connection)
-        .await
+    query_as!("jobs/usage.sql", user, job.as_str()).fetch_all(connection).await
 }

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use db::{Error, index_of};
+use db::{Error, index_of, query, query_as, query_scalar};
 use job::{Command, JobId, Queue, Timestamp, WorkerId};
 use parking_lot::Mutex;
 use records::UserId;
@@ -104,10 +104,7 @@ impl Quarantine {
 impl Ledger {
     /// Whether a job of `queue` is due: asked by workers who share their slots with those of other shards.
     pub async fn is_job_due(&self, queue: Queue) -> Result<bool, Error> {
-        Ok(sqlx::query_scalar(include_str!("../sql/claim/is_due.sql"))
-            .bind(queue.as_str())
-            .fetch_one(self.db.pool())
-            .await?)
+        Ok(query_scalar!("claim/is_due.sql", queue.as_str()).fetch_one(self.db.pool()).await?)
     }
 
     /// Leases at most `request.slots` due jobs, oldest first. While other users' jobs wait, a user whose jobs fill their
@@ -146,12 +143,10 @@ impl Ledger {
         storing: Storing,
     ) -> Result<JobClaims, Error> {
         let unstorable = self.quarantine.jobs(Instant::now());
-        let due: Vec<LockedRow> = sqlx::query_as(include_str!("../sql/claim/due.sql"))
-            .bind(request.queue.as_str())
-            .bind(i64::from(request.slots))
-            .bind(&unstorable)
-            .fetch_all(&mut *connection)
-            .await?;
+        let due: Vec<LockedRow> =
+            query_as!("claim/due.sql", request.queue.as_str(), i64::from(request.slots), &unstorable)
+                .fetch_all(&mut *connection)
+                .await?;
         let is_crowded = due.len() == request.slots as usize;
         let (mut rows, beyond_share) = request.by_share(due);
         if is_crowded && !beyond_share.is_empty() {
@@ -248,13 +243,10 @@ impl Ledger {
         let mut last = begin.clone();
         // From the user whose turn was last to the end of the ids, then once more from their beginning.
         for after in std::iter::once(begin.as_str()).chain((!begin.is_empty()).then_some("")) {
-            let waiting: Vec<WaitingUser> = sqlx::query_as(include_str!("../sql/claim/waiting_users.sql"))
-                .bind(request.queue.as_str())
-                .bind(after)
-                .bind(USERS_PER_CLAIM)
-                .bind(&known)
-                .fetch_all(&mut *connection)
-                .await?;
+            let waiting: Vec<WaitingUser> =
+                query_as!("claim/waiting_users.sql", request.queue.as_str(), after, USERS_PER_CLAIM, &known)
+                    .fetch_all(&mut *connection)
+                    .await?;
             // Those behind a full page have their turn in the next claim, before the first ones have another.
             let is_full = waiting.len() >= USERS_PER_CLAIM as usize;
             for WaitingUser { user_id, job_id, is_due } in waiting {
@@ -276,12 +268,7 @@ impl Ledger {
             return Ok(Vec::new());
         }
         known.extend(within_share.iter().map(|due| due.row.job_id.clone()));
-        Ok(sqlx::query_as(include_str!("../sql/claim/by_id.sql"))
-            .bind(users)
-            .bind(jobs)
-            .bind(known)
-            .fetch_all(connection)
-            .await?)
+        Ok(query_as!("claim/by_id.sql", users, jobs, known).fetch_all(connection).await?)
     }
 
     /// Defers a row that errors by five minutes, so that it stops no page.
@@ -326,16 +313,13 @@ impl ClaimRequest {
 
 /// Defers one job by five minutes, so that it stops no other.
 async fn defer(connection: &mut PgConnection, user: &str, job: &str) -> Result<(), Error> {
-    sqlx::query(include_str!("../sql/claim/defer.sql")).bind(user).bind(job).execute(connection).await?;
+    query!("claim/defer.sql", user, job).execute(connection).await?;
     Ok(())
 }
 
 /// Whether `queue` is paused, as a claim asks that names its job.
 pub(crate) async fn is_paused(connection: &mut PgConnection, queue: Queue) -> Result<bool, Error> {
-    Ok(sqlx::query_scalar(include_str!("../sql/claim/is_paused.sql"))
-        .bind(queue.as_str())
-        .fetch_one(connection)
-        .await?)
+    Ok(query_scalar!("claim/is_paused.sql", queue.as_str()).fetch_one(connection).await?)
 }
 
 #[cfg(test)]

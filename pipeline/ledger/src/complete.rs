@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-use db::Error;
+use db::{Error, query_as};
 use job::{Outcome, Refusal};
 use records::{EventKind, KnownTexts, MemoryCategory, SameThing, Structured, Timestamp};
 use sqlx::PgConnection;
@@ -117,11 +117,6 @@ fn thing_id(namespace: &Uuid, completion: &Completion, words: &str) -> String {
     Uuid::new_v5(namespace, format!("{}\n{words}", completion.claimed.job.id).as_bytes()).to_string()
 }
 
-/// A column of rows, for `unnest`.
-fn column<R: Copy, V>(rows: &[R], of: impl Fn(R) -> V) -> Vec<V> {
-    rows.iter().copied().map(of).collect()
-}
-
 /// The values of each key, in their order.
 fn grouped<K: Eq + Hash, V>(rows: impl IntoIterator<Item = (K, V)>) -> HashMap<K, Vec<V>> {
     let mut groups: HashMap<K, Vec<V>> = HashMap::new();
@@ -156,12 +151,14 @@ async fn deleted(
     let claims = || kept.iter().map(|completion| &completion.claimed).filter(|claimed| claimed.revision > 1);
     let mut found: HashMap<About, Vec<String>> = HashMap::new();
     if claims().next().is_some() {
-        let rows: Vec<Deleted> = sqlx::query_as(include_str!("../sql/completion/deleted_words.sql"))
-            .bind(claims().map(|claimed| claimed.user_id.as_str()).collect::<Vec<_>>())
-            .bind(claims().map(|claimed| claimed.conversation_id.as_str()).collect::<Vec<_>>())
-            .bind(kind)
-            .fetch_all(connection)
-            .await?;
+        let rows: Vec<Deleted> = query_as!(
+            "completion/deleted_words.sql",
+            claims().map(|claimed| claimed.user_id.as_str()).collect::<Vec<_>>(),
+            claims().map(|claimed| claimed.conversation_id.as_str()).collect::<Vec<_>>(),
+            kind
+        )
+        .fetch_all(connection)
+        .await?;
         found = grouped(rows.into_iter().map(|row| (row.of, row.content)));
     }
     let texts = |completion: &&Completion| {

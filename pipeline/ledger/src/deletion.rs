@@ -1,6 +1,6 @@
 //! The deletion of a conversation, which withdraws its jobs.
 
-use db::{Error, change_of_user, idempotency::forget_answers};
+use db::{Error, idempotency::forget_answers, query, query_scalar, sql};
 use job::Command;
 use outbox::reminders::lock_subscriptions;
 use records::{ConversationId, UserId};
@@ -29,9 +29,7 @@ impl Ledger {
             }
             // Its items' pushes go with it.
             lock_subscriptions(&mut transaction, user).await?;
-            let deleted: Option<i64> = sqlx::query_scalar(include_str!("../sql/conversations/delete.sql"))
-                .bind(user.as_str())
-                .bind(conversation.as_str())
+            let deleted: Option<i64> = query_scalar!("conversations/delete.sql", user, conversation)
                 .fetch_optional(&mut *transaction)
                 .await?;
             let Some(bytes) = deleted else { return Ok(false) };
@@ -41,18 +39,15 @@ impl Ledger {
             // What is left of it outside the tables that follow it by foreign key: checkpoints, the words of what its user
             // deleted of it, deliveries (undelivered ones go, the bodies of the others are erased), answers to requests.
             for statement in [
-                include_str!("../sql/conversations/forget_checkpoints.sql"),
-                include_str!("../sql/conversations/forget_extractions.sql"),
-                include_str!("../sql/conversations/cancel_deliveries.sql"),
-                include_str!("../sql/conversations/erase_deliveries.sql"),
+                sql!("conversations/forget_checkpoints.sql"),
+                sql!("conversations/forget_extractions.sql"),
+                sql!("conversations/cancel_deliveries.sql"),
+                sql!("conversations/erase_deliveries.sql"),
             ] {
-                change_of_user(&mut transaction, statement, user, conversation.as_str()).await?;
+                sqlx::query(statement).bind(user).bind(conversation).execute(&mut *transaction).await?;
             }
             forget_answers(&mut transaction, user, &[conversation.as_str()]).await?;
-            sqlx::query(include_str!("../sql/conversations/note_deleted.sql"))
-                .bind(user.as_str())
-                .bind(conversation.as_str())
-                .bind(now)
+            query!("conversations/note_deleted.sql", user, conversation, now)
                 .execute(&mut *transaction)
                 .await?;
             // The conversation before its dead letters, as a replay and an admission lock them.

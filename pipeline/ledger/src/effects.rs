@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use chrono::Duration;
-use db::Error;
+use db::{Error, query};
 use job::{Cause, Command, Effect, Epoch, FailureCode, Job, Refusal, State, Step, Timestamp};
 use outbox::announce::{Event, Events, announce};
 use records::{ConversationId, EventKind, UserId};
@@ -228,10 +228,7 @@ async fn write_effects(
         match effect {
             Effect::FailConversation { .. } => fail_conversation(connection, after, now).await?,
             Effect::ReopenConversation => {
-                sqlx::query(include_str!("../sql/conversations/process_again.sql"))
-                    .bind(after.user_id.as_str())
-                    .bind(after.conversation_id.as_str())
-                    .bind(now)
+                query!("conversations/process_again.sql", &after.user_id, &after.conversation_id, now)
                     .execute(&mut *connection)
                     .await?;
             }
@@ -253,10 +250,7 @@ async fn fail_conversation(
     job: &StoredJob,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let failed = sqlx::query(include_str!("../sql/conversations/fail.sql"))
-        .bind(job.user_id.as_str())
-        .bind(job.conversation_id.as_str())
-        .bind(now)
+    let failed = query!("conversations/fail.sql", &job.user_id, &job.conversation_id, now)
         .execute(&mut *connection)
         .await?;
     if failed.rows_affected() == 0 {
@@ -317,13 +311,7 @@ pub async fn add_to_total(
     job: &str,
     change: i64,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(include_str!("../sql/jobs/add_to_total.sql"))
-        .bind(status)
-        .bind(job)
-        .bind(change)
-        .execute(connection)
-        .await
-        .map(drop)
+    query!("jobs/add_to_total.sql", status, job, change).execute(connection).await.map(drop)
 }
 
 /// Changes the total of a code's dead letters, settled or not, in the stripe of a job. A transaction that changes several does so
@@ -334,12 +322,5 @@ pub async fn add_to_dead_total(
     job: &str,
     change: i64,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(include_str!("../sql/jobs/add_to_dead_total.sql"))
-        .bind(code)
-        .bind(settled)
-        .bind(job)
-        .bind(change)
-        .execute(connection)
-        .await
-        .map(drop)
+    query!("jobs/add_to_dead_total.sql", code, settled, job, change).execute(connection).await.map(drop)
 }

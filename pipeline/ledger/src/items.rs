@@ -1,6 +1,6 @@
 //! A user's own changes of action items: the item, its reminder and its events in one transaction.
 
-use db::{Error, change_of_user, idempotency::forget_answers};
+use db::{Error, array, idempotency::forget_answers, query, query_as};
 use outbox::{
     announce::announce_created,
     deliveries::forget_objects,
@@ -47,15 +47,17 @@ impl Ledger {
     ) -> Result<Vec<ActionItem>, Error> {
         let ids: Vec<&str> = new.iter().map(|item| item.id.as_str()).collect();
         let (mut transaction, now) = self.db.begin_creating(&ids).await?;
-        let items: Vec<ActionItem> = sqlx::query_as(include_str!("../sql/items/insert.sql"))
-            .bind(user.as_str())
-            .bind(now)
-            .bind(&ids)
-            .bind(new.iter().map(|item| item.description.as_str()).collect::<Vec<_>>())
-            .bind(new.iter().map(|item| item.completed).collect::<Vec<_>>())
-            .bind(new.iter().map(|item| item.due_at).collect::<Vec<_>>())
-            .fetch_all(&mut *transaction)
-            .await?;
+        let items: Vec<ActionItem> = query_as!(
+            "items/insert.sql",
+            user,
+            now,
+            &ids,
+            array(new, |item| item.description.as_str()),
+            array(new, |item| item.completed),
+            array(new, |item| item.due_at)
+        )
+        .fetch_all(&mut *transaction)
+        .await?;
         let entries =
             announce_created(&mut transaction, user, EventKind::ActionItemCreated, &ids, now).await?;
         let dues: Vec<Due> = items.iter().filter_map(awaited).collect();
@@ -78,16 +80,18 @@ impl Ledger {
     ) -> Result<Option<ActionItem>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
         let Some(before) = lock(&mut transaction, user, item).await? else { return Ok(None) };
-        let after: ActionItem = sqlx::query_as(include_str!("../sql/items/update.sql"))
-            .bind(user.as_str())
-            .bind(item.as_str())
-            .bind(now)
-            .bind(&change.description)
-            .bind(change.completed)
-            .bind(change.due_at.is_some())
-            .bind(change.due_at.flatten())
-            .fetch_one(&mut *transaction)
-            .await?;
+        let after: ActionItem = query_as!(
+            "items/update.sql",
+            user,
+            item,
+            now,
+            &change.description,
+            change.completed,
+            change.due_at.is_some(),
+            change.due_at.flatten()
+        )
+        .fetch_one(&mut *transaction)
+        .await?;
         let mut pushes = 0;
         match (awaited(&before), awaited(&after)) {
             // The date was set or changed: reminders are sent now, and once more when it comes.
@@ -110,8 +114,7 @@ impl Ledger {
         let Some(before) = lock(&mut transaction, user, item).await? else { return Ok(false) };
         // Its reminder and its pushes go with it.
         lock_subscriptions(&mut transaction, user).await?;
-        change_of_user(&mut transaction, include_str!("../sql/items/delete.sql"), user, item.as_str())
-            .await?;
+        query!("items/delete.sql", user, item).execute(&mut *transaction).await?;
         let conversation = before.conversation_id.as_ref().map(|id| id.as_str());
         let held_by: Vec<&str> = [Some(item.as_str()), conversation].into_iter().flatten().collect();
         forget_answers(&mut transaction, user, &held_by).await?;
@@ -127,9 +130,5 @@ async fn lock(
     user: &UserId,
     item: &ActionItemId,
 ) -> Result<Option<ActionItem>, sqlx::Error> {
-    sqlx::query_as(include_str!("../sql/items/lock.sql"))
-        .bind(user.as_str())
-        .bind(item.as_str())
-        .fetch_optional(connection)
-        .await
+    query_as!("items/lock.sql", user, item).fetch_optional(connection).await
 }

@@ -58,7 +58,7 @@ pub use operator::{JobView, Operation, OperatorAction};
 pub use read_job::Poll;
 pub use renew::Renewal;
 pub use row::{LeaseToken, StoredJob};
-pub use run_input::{Content, RecentItem, RunInput};
+pub use run_input::{RecentItem, RunInput};
 pub use shards::Shards;
 
 /// How a process talks to its database.

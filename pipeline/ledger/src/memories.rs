@@ -1,6 +1,6 @@
 //! A user's own changes of memories: the memory and its events in one transaction.
 
-use db::{Error, idempotency::forget_answers};
+use db::{Error, idempotency::forget_answers, query_as, query_scalar};
 use outbox::{announce::announce_created, deliveries::forget_objects};
 use records::{EventKind, Memory, MemoryCategory, MemoryId, UserId};
 
@@ -44,16 +44,18 @@ impl Ledger {
         let (mut transaction, now) = self.db.begin_creating(&ids).await?;
         let mut memories = Vec::with_capacity(new.len());
         for memory in new {
-            let memory = sqlx::query_as(include_str!("../sql/memories/insert.sql"))
-                .bind(user.as_str())
-                .bind(memory.id.as_str())
-                .bind(&memory.content)
-                .bind(memory.category.as_str())
-                .bind(store::memories::visibility(memory.public))
-                .bind(&memory.tags)
-                .bind(now)
-                .fetch_one(&mut *transaction)
-                .await?;
+            let memory = query_as!(
+                "memories/insert.sql",
+                user,
+                memory.id.as_str(),
+                &memory.content,
+                memory.category.as_str(),
+                store::memories::visibility(memory.public),
+                &memory.tags,
+                now
+            )
+            .fetch_one(&mut *transaction)
+            .await?;
             memories.push(memory);
         }
         let entries = announce_created(&mut transaction, user, EventKind::MemoryCreated, &ids, now).await?;
@@ -73,16 +75,18 @@ impl Ledger {
         change: &MemoryChange,
     ) -> Result<Option<Memory>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        let memory = sqlx::query_as(include_str!("../sql/memories/update.sql"))
-            .bind(user.as_str())
-            .bind(memory.as_str())
-            .bind(now)
-            .bind(&change.content)
-            .bind(change.category.map(MemoryCategory::as_str))
-            .bind(change.public.map(store::memories::visibility))
-            .bind(&change.tags)
-            .fetch_optional(&mut *transaction)
-            .await?;
+        let memory = query_as!(
+            "memories/update.sql",
+            user,
+            memory,
+            now,
+            &change.content,
+            change.category.map(MemoryCategory::as_str),
+            change.public.map(store::memories::visibility),
+            &change.tags
+        )
+        .fetch_optional(&mut *transaction)
+        .await?;
         transaction.commit().await?;
         Ok(memory)
     }
@@ -91,11 +95,7 @@ impl Ledger {
     pub async fn delete_memory(&self, user: &UserId, memory: &MemoryId) -> Result<bool, Error> {
         let (mut transaction, _) = self.db.begin().await?;
         let conversation: Option<Option<String>> =
-            sqlx::query_scalar(include_str!("../sql/memories/delete.sql"))
-                .bind(user.as_str())
-                .bind(memory.as_str())
-                .fetch_optional(&mut *transaction)
-                .await?;
+            query_scalar!("memories/delete.sql", user, memory).fetch_optional(&mut *transaction).await?;
         forget_answers(&mut transaction, user, &[memory.as_str()]).await?;
         if let Some(of) = &conversation {
             forget_objects(&mut transaction, user, of.as_deref(), &[memory.as_str()]).await?;

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use db::{Error, change_of_user};
+use db::{Error, query, query_scalar};
 use job::{Command, FailureCode, Job, JobId, Timestamp};
 use records::UserId;
 use sqlx::PgConnection;
@@ -64,17 +64,19 @@ impl OperatorAction {
     ) -> Result<(), sqlx::Error> {
         let user = user.map_or("", UserId::as_str);
         let name = format!("{user}\n{verb}\n{subject}\n{}", now.timestamp_micros());
-        sqlx::query(include_str!("../sql/operator/note_order.sql"))
-            .bind(user)
-            .bind(Uuid::new_v5(&ACTIONS, name.as_bytes()).to_string())
-            .bind(subject)
-            .bind(verb)
-            .bind(&self.operator)
-            .bind(&self.reason)
-            .bind(now)
-            .execute(connection)
-            .await
-            .map(drop)
+        query!(
+            "operator/note_order.sql",
+            user,
+            Uuid::new_v5(&ACTIONS, name.as_bytes()).to_string(),
+            subject,
+            verb,
+            &self.operator,
+            &self.reason,
+            now
+        )
+        .execute(connection)
+        .await
+        .map(drop)
     }
 }
 
@@ -83,9 +85,7 @@ impl Ledger {
     pub async fn job(&self, job: &JobId) -> Result<Option<JobView>, Error> {
         let mut connection = self.db.pool().acquire().await?;
         let Some(stored) = row::read(&mut connection, job).await? else { return Ok(None) };
-        let checkpoints = sqlx::query_scalar(include_str!("../sql/checkpoints/stages.sql"))
-            .bind(stored.user_id.as_str())
-            .bind(job.as_str())
+        let checkpoints = query_scalar!("checkpoints/stages.sql", &stored.user_id, job.as_str())
             .fetch_all(&mut *connection)
             .await?;
         Ok(Some(JobView { checkpoints, ..self.job_view(stored) }))
@@ -131,8 +131,9 @@ impl Ledger {
         let answer = self.decide(connection, read, command, None, now).await?;
         let Answer::Granted { job, .. } = &answer else { return Ok(answer) };
         if let Operation::Replay { from_scratch: true } = operation {
-            let delete = include_str!("../sql/checkpoints/delete.sql");
-            change_of_user(connection, delete, &read.user_id, job.id.as_str()).await?;
+            query!("checkpoints/delete.sql", &read.user_id, job.id.as_str())
+                .execute(&mut *connection)
+                .await?;
         }
         record(connection, (read, job), operation, action, now).await?;
         Ok(answer)
@@ -163,12 +164,14 @@ async fn replay_command(connection: &mut PgConnection, stored: &StoredJob) -> Re
     // Held until the replay is stored: an admission of the next revision waits for it, and then finds a live job. Before the
     // job, other than everywhere else: DESIGN §4 says why that may be.
     let is_there = lock_conversation(connection, &stored.user_id, &stored.conversation_id).await?;
-    let superseded = sqlx::query_scalar(include_str!("../sql/operator/is_superseded.sql"))
-        .bind(stored.user_id.as_str())
-        .bind(stored.conversation_id.as_str())
-        .bind(stored.revision)
-        .fetch_one(connection)
-        .await?;
+    let superseded = query_scalar!(
+        "operator/is_superseded.sql",
+        &stored.user_id,
+        &stored.conversation_id,
+        stored.revision
+    )
+    .fetch_one(connection)
+    .await?;
     // What belongs to a user who is being deleted is as good as gone.
     let conversation_gone = !is_there || owner.is_none();
     let requires_keys = owner.is_some_and(|owner| owner.requires_byok);
@@ -192,22 +195,24 @@ async fn record(
     let code = before.job.failure_code().map(FailureCode::as_str);
     // One action per version of the job: the id is derived, so a repeated attempt writes the same row.
     let id = Uuid::new_v5(&ACTIONS, format!("{}\n{}\n{verb}", before.job.id, before.version).as_bytes());
-    sqlx::query(include_str!("../sql/operator/note_action.sql"))
-        .bind(before.user_id.as_str())
-        .bind(id.to_string())
-        .bind(before.job.id.as_str())
-        .bind(verb)
-        .bind(&action.operator)
-        .bind(&action.reason)
-        .bind(before.job.state.status())
-        .bind(code)
-        .bind(before.job.generation.0)
-        .bind(after.generation.0)
-        .bind(now)
-        .bind(&action.part_of)
-        .execute(connection)
-        .await
-        .map(drop)
+    query!(
+        "operator/note_action.sql",
+        &before.user_id,
+        id.to_string(),
+        before.job.id.as_str(),
+        verb,
+        &action.operator,
+        &action.reason,
+        before.job.state.status(),
+        code,
+        before.job.generation.0,
+        after.generation.0,
+        now,
+        &action.part_of
+    )
+    .execute(connection)
+    .await
+    .map(drop)
 }
 
 /// The namespace of operator actions; part of the durable contract.

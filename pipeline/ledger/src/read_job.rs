@@ -1,6 +1,6 @@
 //! The poll: what a client sees of its newest job.
 
-use db::Error;
+use db::{Error, query_as};
 use job::{Cause, State};
 use records::{ConversationId, Status, UserId};
 
@@ -45,9 +45,7 @@ impl Ledger {
     /// The poll of a conversation's newest revision; `None` when there is no conversation or no job.
     pub async fn poll(&self, user: &UserId, conversation: &ConversationId) -> Result<Option<Poll>, Error> {
         let read = async {
-            let row: Option<PollRow> = sqlx::query_as(include_str!("../sql/jobs/newest_of_conversation.sql"))
-                .bind(user.as_str())
-                .bind(conversation.as_str())
+            let row: Option<PollRow> = query_as!("jobs/newest_of_conversation.sql", user, conversation)
                 .fetch_optional(self.db.pool())
                 .await?;
             row.map(poll).transpose()

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use db::Error;
+use db::{Error, query_as};
 use job::{Command, JobId, Refusal, State, Timestamp, decide};
 
 use crate::{
@@ -40,11 +40,8 @@ impl Ledger {
         let (mut transaction, now) = self.db.begin_renewing().await?;
         let users: Vec<&str> = tokens.iter().map(|token| token.user_id.as_str()).collect();
         let ids: Vec<&str> = tokens.iter().map(|token| token.job_id.as_str()).collect();
-        let free: Vec<JobRow> = sqlx::query_as(include_str!("../sql/jobs/lock_free.sql"))
-            .bind(&users)
-            .bind(&ids)
-            .fetch_all(&mut *transaction)
-            .await?;
+        let free: Vec<JobRow> =
+            query_as!("jobs/lock_free.sql", &users, &ids).fetch_all(&mut *transaction).await?;
         let mut answers = HashMap::new();
         let mut renewed = Vec::new();
         for row in free {
@@ -64,10 +61,8 @@ impl Ledger {
             .map(|held| held.job_id.as_str())
             .collect();
         if !passed.is_empty() {
-            let held: Vec<JobRow> = sqlx::query_as(include_str!("../sql/jobs/of_ids.sql"))
-                .bind(&passed)
-                .fetch_all(&mut *transaction)
-                .await?;
+            let held: Vec<JobRow> =
+                query_as!("jobs/of_ids.sql", &passed).fetch_all(&mut *transaction).await?;
             for row in held {
                 let Some(stored) = readable(row) else { continue };
                 for token in of_job(tokens, &stored.job.id) {

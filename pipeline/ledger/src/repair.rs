@@ -4,6 +4,7 @@
 use db::{
     Error,
     cursor::{self, Cursor, KeysetPage},
+    query_as, query_scalar, sql,
 };
 use job::{Command, Dispatch, JobId, Refusal, Timestamp};
 use records::{ConversationId, UserId};
@@ -24,7 +25,7 @@ impl Ledger {
         after: Option<&Cursor>,
         limit: i64,
     ) -> Result<KeysetPage<(UserId, JobId)>, Error> {
-        self.page(include_str!("../sql/reconcile/due.sql"), after, limit).await
+        self.page(sql!("reconcile/due.sql"), after, limit).await
     }
 
     /// At most `limit` expired leases after `after`, oldest first.
@@ -33,7 +34,7 @@ impl Ledger {
         after: Option<&Cursor>,
         limit: i64,
     ) -> Result<KeysetPage<(UserId, JobId)>, Error> {
-        self.page(include_str!("../sql/reconcile/expired_leases.sql"), after, limit).await
+        self.page(sql!("reconcile/expired_leases.sql"), after, limit).await
     }
 
     async fn page(
@@ -59,12 +60,7 @@ impl Ledger {
     ) -> Result<KeysetPage<(UserId, ConversationId)>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
         let (at, user, id) = cursor::bound(after);
-        let looked: Vec<LookedAt> = sqlx::query_as(include_str!("../sql/reconcile/processing.sql"))
-            .bind(now)
-            .bind(limit)
-            .bind(at)
-            .bind(user)
-            .bind(id)
+        let looked: Vec<LookedAt> = query_as!("reconcile/processing.sql", now, limit, at, user, id)
             .fetch_all(&mut *transaction)
             .await?;
         let next = cursor::next_cursor(looked.len(), limit, looked.last().map(|row| &row.place));
@@ -96,13 +92,8 @@ impl Ledger {
         limit: i64,
     ) -> Result<KeysetPage<(UserId, ConversationId)>, Error> {
         let (at, user, id) = cursor::bound(after);
-        let rows = sqlx::query_as(include_str!("../sql/reconcile/abandoned.sql"))
-            .bind(at)
-            .bind(user)
-            .bind(id)
-            .bind(limit)
-            .fetch_all(self.db.pool())
-            .await?;
+        let rows =
+            query_as!("reconcile/abandoned.sql", at, user, id, limit).fetch_all(self.db.pool()).await?;
         Ok(KeysetPage::of(rows, limit, ConversationId::new))
     }
 
@@ -178,11 +169,7 @@ async fn fail_stuck(
     since: Timestamp,
     now: Timestamp,
 ) -> Result<bool, Error> {
-    let revision: Option<i64> = sqlx::query_scalar(include_str!("../sql/reconcile/fail_stuck.sql"))
-        .bind(now)
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .bind(since)
+    let revision: Option<i64> = query_scalar!("reconcile/fail_stuck.sql", now, user, conversation, since)
         .fetch_optional(&mut *connection)
         .await?;
     let Some(revision) = revision else { return Ok(false) };

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use db::Error;
+use db::{Error, query, query_as, query_scalar};
 use job::{
     Dispatch, Epoch, FailureCode, Generation, Job, JobId, Lease, Origin, Outcome, Policy, Queue, State,
     Timestamp, WorkerId,
@@ -217,11 +217,8 @@ pub(crate) async fn live_job(
     user: &UserId,
     conversation: &ConversationId,
 ) -> Result<Option<StoredJob>, Error> {
-    let row: Option<JobRow> = sqlx::query_as(include_str!("../sql/jobs/live_of_conversation.sql"))
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .fetch_optional(connection)
-        .await?;
+    let row: Option<JobRow> =
+        query_as!("jobs/live_of_conversation.sql", user, conversation).fetch_optional(connection).await?;
     row.map(StoredJob::try_from).transpose()
 }
 
@@ -232,20 +229,14 @@ pub(crate) async fn unsettled(
     users: &[&str],
     conversations: &[&str],
 ) -> Result<Vec<StoredJob>, Error> {
-    let rows: Vec<JobRow> = sqlx::query_as(include_str!("../sql/jobs/unsettled_of_conversations.sql"))
-        .bind(users)
-        .bind(conversations)
-        .fetch_all(connection)
-        .await?;
+    let rows: Vec<JobRow> =
+        query_as!("jobs/unsettled_of_conversations.sql", users, conversations).fetch_all(connection).await?;
     Ok(rows.into_iter().filter_map(|row| StoredJob::try_from(row).ok()).collect())
 }
 
 /// Reads a job by its id alone, as a delivery names it; takes no lock, the compare-and-set protects the store.
 pub async fn read(connection: &mut PgConnection, job: &JobId) -> Result<Option<StoredJob>, Error> {
-    let row: Option<JobRow> = sqlx::query_as(include_str!("../sql/jobs/get.sql"))
-        .bind(job.as_str())
-        .fetch_optional(connection)
-        .await?;
+    let row: Option<JobRow> = query_as!("jobs/get.sql", job.as_str()).fetch_optional(connection).await?;
     row.map(StoredJob::try_from).transpose()
 }
 
@@ -254,8 +245,7 @@ pub(crate) async fn read_locked(
     connection: &mut PgConnection,
     jobs: &[&str],
 ) -> Result<HashMap<String, StoredJob>, Error> {
-    let rows: Vec<JobRow> =
-        sqlx::query_as(include_str!("../sql/jobs/lock.sql")).bind(jobs).fetch_all(connection).await?;
+    let rows: Vec<JobRow> = query_as!("jobs/lock.sql", jobs).fetch_all(connection).await?;
     by_id(rows)
 }
 
@@ -272,12 +262,8 @@ pub(crate) async fn insert(
     policy: &Policy,
 ) -> Result<(), sqlx::Error> {
     let rows = rows(jobs, now, policy);
-    sqlx::query(include_str!("../sql/jobs/insert.sql")).bind(&rows).execute(&mut *connection).await?;
-    sqlx::query(include_str!("../sql/jobs/insert_admissions.sql"))
-        .bind(&rows)
-        .execute(connection)
-        .await
-        .map(drop)
+    query!("jobs/insert.sql", &rows).execute(&mut *connection).await?;
+    query!("jobs/insert_admissions.sql", &rows).execute(connection).await.map(drop)
 }
 
 /// Stores jobs over the versions at which they were read, in one statement. Returns the ids of those that were stored: a
@@ -291,9 +277,7 @@ pub(crate) async fn store(
     if jobs.is_empty() {
         return Ok(Vec::new());
     }
-    sqlx::query_scalar(include_str!("../sql/jobs/store.sql"))
-        .bind(rows(jobs.iter().copied(), now, policy))
-        .bind(history::KEPT)
+    query_scalar!("jobs/store.sql", rows(jobs.iter().copied(), now, policy), history::KEPT)
         .fetch_all(connection)
         .await
 }

@@ -1,6 +1,6 @@
 //! A change of a person, which may park the person's jobs in the same transaction.
 
-use db::Error;
+use db::{Error, query_scalar};
 use job::{Command, Timestamp};
 use records::UserId;
 use sqlx::PgConnection;
@@ -47,10 +47,8 @@ impl Ledger {
         user: &UserId,
         now: Timestamp,
     ) -> Result<(), Abort> {
-        let jobs: Vec<String> = sqlx::query_scalar(include_str!("../sql/jobs/live_of_user.sql"))
-            .bind(user.as_str())
-            .fetch_all(&mut *connection)
-            .await?;
+        let jobs: Vec<String> =
+            query_scalar!("jobs/live_of_user.sql", user).fetch_all(&mut *connection).await?;
         for some in jobs.chunks(AT_ONCE) {
             let ids: Vec<&str> = some.iter().map(String::as_str).collect();
             let mut rows = row::read_locked(connection, &ids).await?;

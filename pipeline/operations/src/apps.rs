@@ -1,6 +1,6 @@
 //! Apps as operators see them, and the switch that they have.
 
-use db::Error;
+use db::{Error, query_as, query_scalar};
 use ledger::OperatorAction;
 use records::{Timestamp, UserId};
 
@@ -39,24 +39,22 @@ impl Operations {
         before: Option<&(Timestamp, String)>,
         limit: i64,
     ) -> Result<Vec<OperatorApp>, Error> {
-        Ok(sqlx::query_as(include_str!("../sql/apps/operator_list.sql"))
-            .bind(user.map(UserId::as_str))
-            .bind(id)
-            .bind(limit)
-            .bind(before.map(|(at, _)| at))
-            .bind(before.map(|(_, id)| id))
-            .fetch_all(self.db.pool())
-            .await?)
+        Ok(query_as!(
+            "apps/operator_list.sql",
+            user,
+            id,
+            limit,
+            before.map(|(at, _)| at),
+            before.map(|(_, id)| id)
+        )
+        .fetch_all(self.db.pool())
+        .await?)
     }
 
     /// Switches an app off, or on again: one that is off is not called and may not write. `false`: no such app.
     pub async fn switch_app(&self, id: &str, is_on: bool, action: &OperatorAction) -> Result<bool, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        let owner: Option<String> = sqlx::query_scalar(include_str!("../sql/apps/switch.sql"))
-            .bind(id)
-            .bind(now)
-            .bind(is_on)
-            .bind(&action.reason)
+        let owner: Option<String> = query_scalar!("apps/switch.sql", id, now, is_on, &action.reason)
             .fetch_optional(&mut *transaction)
             .await?;
         let Some(owner) = owner.map(UserId::new) else { return Ok(false) };

@@ -3,7 +3,7 @@
 //! Nothing here grows with history: what is live is read from partial indexes, deliveries are counted to a
 //! bound, and of the dead letters only the newest are looked at.
 
-use db::Error;
+use db::{Error, query_as};
 use job::{FailureCode, Queue};
 
 use crate::{Operations, processes::LIVING};
@@ -98,20 +98,12 @@ impl Operations {
     /// One bounded read.
     pub async fn backlog(&self) -> Result<Backlog, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        let due =
-            sqlx::query_as(include_str!("../sql/jobs/backlog.sql")).fetch_all(&mut *transaction).await?;
+        let due = query_as!("jobs/backlog.sql").fetch_all(&mut *transaction).await?;
         // There are never more leases than slots of the live workers and of those that died within a lease.
-        let leases: Backlog = sqlx::query_as(include_str!("../sql/jobs/leases.sql"))
-            .bind(now)
-            .fetch_one(&mut *transaction)
-            .await?;
+        let leases: Backlog = query_as!("jobs/leases.sql", now).fetch_one(&mut *transaction).await?;
         // Which cause is killing jobs now shows in the newest; how many there are in all is a gauge of its own.
-        let dead =
-            sqlx::query_as(include_str!("../sql/jobs/newest_dead.sql")).fetch_all(&mut *transaction).await?;
-        let waiting = sqlx::query_as(include_str!("../sql/deliveries/backlog.sql"))
-            .bind(now)
-            .fetch_all(&mut *transaction)
-            .await?;
+        let dead = query_as!("jobs/newest_dead.sql").fetch_all(&mut *transaction).await?;
+        let waiting = query_as!("deliveries/backlog.sql", now).fetch_all(&mut *transaction).await?;
         Ok(Backlog {
             queues: counts_of(Queue::ALL.iter().map(|queue| queue.as_str()), &due),
             deliveries: counts_of(DELIVERY_STATES, &waiting),
@@ -123,18 +115,9 @@ impl Operations {
     /// One bounded read.
     pub async fn gauges(&self) -> Result<Gauges, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        let counted =
-            sqlx::query_as(include_str!("../sql/jobs/counts.sql")).fetch_all(&mut *transaction).await?;
-        let ages: Gauges = sqlx::query_as(include_str!("../sql/jobs/ages.sql"))
-            .bind(now)
-            .bind(MANY_FAILING)
-            .fetch_one(&mut *transaction)
-            .await?;
-        let processes = sqlx::query_as(include_str!("../sql/processes/by_role.sql"))
-            .bind(now)
-            .bind(LIVING)
-            .fetch_all(&mut *transaction)
-            .await?;
+        let counted = query_as!("jobs/counts.sql").fetch_all(&mut *transaction).await?;
+        let ages: Gauges = query_as!("jobs/ages.sql", now, MANY_FAILING).fetch_one(&mut *transaction).await?;
+        let processes = query_as!("processes/by_role.sql", now, LIVING).fetch_all(&mut *transaction).await?;
         let processes = counts_of(ROLES, &processes);
         Ok(Gauges { jobs: counts_of(STATUSES, &counted), processes, ..ages })
     }

@@ -1,7 +1,7 @@
 //! What operators do about an endpoint's deliveries: one more round of tries for one of them, and the end of a wait, of one or
 //! of all that wait for an endpoint that is back.
 
-use db::{Error, change_of_user};
+use db::{Error, query, query_as, query_scalar};
 use job::Timestamp;
 use ledger::OperatorAction;
 use outbox::{Redelivery, deliveries::make_due};
@@ -73,13 +73,10 @@ impl Operations {
             transaction.rollback().await?;
             return Ok(None);
         };
-        let place: Option<String> = sqlx::query_scalar(include_str!("../sql/deliveries/lock_waiting.sql"))
-            .bind(user.as_str())
-            .bind(endpoint)
-            .bind(delivery)
-            .bind(now)
-            .fetch_optional(&mut *transaction)
-            .await?;
+        let place: Option<String> =
+            query_scalar!("deliveries/lock_waiting.sql", user, endpoint, delivery, now)
+                .fetch_optional(&mut *transaction)
+                .await?;
         let answer = place.map(|place| match place.as_str() {
             "under_way" => TriedNow::UnderWay,
             "ended" => TriedNow::Ended,
@@ -92,14 +89,8 @@ impl Operations {
             transaction.rollback().await?;
             return Ok(answer);
         }
-        sqlx::query(include_str!("../sql/deliveries/try_one.sql"))
-            .bind(user.as_str())
-            .bind(endpoint)
-            .bind(delivery)
-            .bind(now)
-            .execute(&mut *transaction)
-            .await?;
-        change_of_user(&mut transaction, CLOSE_BREAKER, user, endpoint).await?;
+        query!("deliveries/try_one.sql", user, endpoint, delivery, now).execute(&mut *transaction).await?;
+        close_breaker(&mut transaction, user, endpoint).await?;
         let subject = delivery_subject(endpoint, delivery);
         action.record(&mut transaction, "try_webhook_now", Some(user), &subject, now).await?;
         transaction.commit().await?;
@@ -121,11 +112,7 @@ impl Operations {
             transaction.rollback().await?;
             return Ok(standing.map(|_| TriedNow::Disabled));
         };
-        let due = sqlx::query(include_str!("../sql/deliveries/try_all.sql"))
-            .bind(user.as_str())
-            .bind(endpoint)
-            .bind(now)
-            .bind(TriedNow::BATCH.cast_signed())
+        let due = query!("deliveries/try_all.sql", user, endpoint, now, TriedNow::BATCH.cast_signed())
             .execute(&mut *transaction)
             .await?
             .rows_affected();
@@ -133,7 +120,7 @@ impl Operations {
             transaction.rollback().await?;
             return Ok(Some(TriedNow::Nothing));
         }
-        change_of_user(&mut transaction, CLOSE_BREAKER, user, endpoint).await?;
+        close_breaker(&mut transaction, user, endpoint).await?;
         action.record(&mut transaction, "try_webhook_now", Some(user), endpoint, now).await?;
         transaction.commit().await?;
         self.db.waker().deliveries_written();
@@ -142,7 +129,10 @@ impl Operations {
 }
 
 /// The next try is let through.
-const CLOSE_BREAKER: &str = include_str!("../sql/deliveries/close_breaker.sql");
+async fn close_breaker(connection: &mut PgConnection, user: &UserId, endpoint: &str) -> Result<(), Error> {
+    query!("deliveries/close_breaker.sql", user, endpoint).execute(connection).await?;
+    Ok(())
+}
 
 /// How an action on one delivery names it: (endpoint)/(delivery).
 pub fn delivery_subject(endpoint: &str, delivery: &str) -> String {
@@ -155,10 +145,5 @@ pub(crate) async fn lock(
     endpoint: &str,
     now: Timestamp,
 ) -> Result<Option<Standing>, sqlx::Error> {
-    sqlx::query_as(include_str!("../sql/deliveries/lock_endpoint.sql"))
-        .bind(user.as_str())
-        .bind(endpoint)
-        .bind(now)
-        .fetch_optional(connection)
-        .await
+    query_as!("deliveries/lock_endpoint.sql", user, endpoint, now).fetch_optional(connection).await
 }

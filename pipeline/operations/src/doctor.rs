@@ -1,6 +1,6 @@
 //! What a deployment looks like from inside its database: facts; what they mean is said by who asks.
 
-use db::{Error, MIGRATOR, Trouble, applied, encoding, writes};
+use db::{Error, MIGRATOR, Trouble, applied, encoding, query_as, query_scalar, sql, writes};
 use job::Timestamp;
 use sqlx::PgConnection;
 
@@ -74,41 +74,27 @@ impl Operations {
         let missing: Vec<i64> = known.iter().copied().filter(|version| !applied.contains(version)).collect();
         let mut found = Examination {
             at,
-            server: sqlx::query_scalar(include_str!("../sql/doctor/server_version.sql"))
-                .fetch_one(&mut *connection)
-                .await?,
+            server: query_scalar!("doctor/server_version.sql").fetch_one(&mut *connection).await?,
             encoding: encoding(connection).await?,
             writes: writes(connection).await?,
             unknown_migrations: applied.iter().copied().filter(|version| !known.contains(version)).collect(),
             missing_migrations: missing,
-            extensions: texts(connection, include_str!("../sql/doctor/extensions.sql")).await?,
-            unsafe_settings: texts(connection, include_str!("../sql/doctor/unsafe_settings.sql")).await?,
-            connections: sqlx::query_as(include_str!("../sql/doctor/connections.sql"))
-                .fetch_one(&mut *connection)
-                .await?,
-            old_transactions: sqlx::query_as(include_str!("../sql/doctor/old_transactions.sql"))
-                .fetch_all(&mut *connection)
-                .await?,
-            holding_back: texts(connection, include_str!("../sql/doctor/holding_back.sql")).await?,
-            blind_role: texts(connection, include_str!("../sql/doctor/blind_role.sql")).await?.pop(),
-            waiting_for_locks: number(connection, include_str!("../sql/doctor/waiting_for_locks.sql"))
-                .await?,
-            locking: sqlx::query_as(include_str!("../sql/doctor/locked_tables.sql"))
-                .fetch_all(&mut *connection)
-                .await?,
+            extensions: texts(connection, sql!("doctor/extensions.sql")).await?,
+            unsafe_settings: texts(connection, sql!("doctor/unsafe_settings.sql")).await?,
+            connections: query_as!("doctor/connections.sql").fetch_one(&mut *connection).await?,
+            old_transactions: query_as!("doctor/old_transactions.sql").fetch_all(&mut *connection).await?,
+            holding_back: texts(connection, sql!("doctor/holding_back.sql")).await?,
+            blind_role: texts(connection, sql!("doctor/blind_role.sql")).await?.pop(),
+            waiting_for_locks: number(connection, sql!("doctor/waiting_for_locks.sql")).await?,
+            locking: query_as!("doctor/locked_tables.sql").fetch_all(&mut *connection).await?,
             // Asked below, where they can be.
             ..Examination::default()
         };
         if found.has_readable_tables() {
-            found.without_owners =
-                number(connection, include_str!("../sql/doctor/without_owners.sql")).await?;
-            found.unwatched_leases =
-                number(connection, include_str!("../sql/doctor/unwatched_leases.sql")).await?;
-            found.ahead = sqlx::query_scalar(include_str!("../sql/doctor/ahead.sql"))
-                .fetch_one(&mut *connection)
-                .await?;
-            found.bloated =
-                sqlx::query_as(include_str!("../sql/doctor/bloated.sql")).fetch_all(&mut *connection).await?;
+            found.without_owners = number(connection, sql!("doctor/without_owners.sql")).await?;
+            found.unwatched_leases = number(connection, sql!("doctor/unwatched_leases.sql")).await?;
+            found.ahead = query_scalar!("doctor/ahead.sql").fetch_one(&mut *connection).await?;
+            found.bloated = query_as!("doctor/bloated.sql").fetch_all(&mut *connection).await?;
             found.last_round = last_round(connection).await?;
         }
         // Last: the transaction is over when it fails.
@@ -124,9 +110,9 @@ impl Operations {
 /// database is.
 async fn spill(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::query("set local work_mem = '64kB'").execute(&mut *connection).await?;
-    number(connection, include_str!("../sql/doctor/spill.sql")).await?;
+    number(connection, sql!("doctor/spill.sql")).await?;
     sqlx::query("set local temp_tablespaces = ''").execute(&mut *connection).await?;
-    number(connection, include_str!("../sql/doctor/spill.sql")).await.map(drop)
+    number(connection, sql!("doctor/spill.sql")).await.map(drop)
 }
 
 async fn number(connection: &mut PgConnection, sql: &'static str) -> Result<i64, sqlx::Error> {

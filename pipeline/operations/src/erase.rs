@@ -1,8 +1,7 @@
 //! Erasing a user with everything that belongs to them, in small transactions: an erasure that was interrupted goes on when it is
 //! started again.
 
-use db::Error;
-use job::Timestamp;
+use db::{Error, array, query, query_as, query_scalar};
 use ledger::OperatorAction;
 use outbox::reminders::lock_subscriptions;
 use records::{ConversationId, UserId};
@@ -97,16 +96,13 @@ impl Operations {
         action: &OperatorAction,
     ) -> Result<bool, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        if change(&mut transaction, include_str!("../sql/erase/mark_user.sql"), user, now).await? == 0 {
+        let marked = query!("erase/mark_user.sql", user, now).execute(&mut *transaction).await?;
+        if marked.rows_affected() == 0 {
             return Ok(false);
         }
-        for statement in [
-            include_str!("../sql/erase/revoke_keys.sql"),
-            // As if its owner had disabled it: operators do not enable it again.
-            include_str!("../sql/erase/disable_webhooks.sql"),
-        ] {
-            change(&mut transaction, statement, user, now).await?;
-        }
+        query!("erase/revoke_keys.sql", user, now).execute(&mut *transaction).await?;
+        // As if its owner had disabled it: operators do not enable it again.
+        query!("erase/disable_webhooks.sql", user, now).execute(&mut *transaction).await?;
         let detail = match found {
             [] => "nothing but the user".to_owned(),
             found => {
@@ -114,11 +110,7 @@ impl Operations {
             }
         };
         action.record(&mut transaction, "delete_user", None, user.as_str(), now).await?;
-        sqlx::query(include_str!("../sql/erase/note_begun.sql"))
-            .bind(user.as_str())
-            .bind(detail)
-            .execute(&mut *transaction)
-            .await?;
+        query!("erase/note_begun.sql", user, detail).execute(&mut *transaction).await?;
         transaction.commit().await?;
         Ok(true)
     }
@@ -130,11 +122,8 @@ impl Operations {
     /// When the database does not answer: the same step is asked for again.
     pub async fn erase_some(&self, user: &UserId, emptied: &mut usize) -> Result<ErasureStep, Error> {
         // Conversations whose job lives, running ones first.
-        let live: Vec<String> = sqlx::query_scalar(include_str!("../sql/erase/live_jobs.sql"))
-            .bind(user.as_str())
-            .bind(LIVE)
-            .fetch_all(self.db.pool())
-            .await?;
+        let live: Vec<String> =
+            query_scalar!("erase/live_jobs.sql", user, LIVE).fetch_all(self.db.pool()).await?;
         if !live.is_empty() {
             let mut deleted = 0;
             for conversation in live.into_iter().map(ConversationId::new) {
@@ -158,10 +147,7 @@ impl Operations {
     /// no user to belong to.
     async fn finish_erasure(&self, user: &UserId) -> Result<ErasureStep, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        sqlx::query(include_str!("../sql/erase/lock_user.sql"))
-            .bind(user.as_str())
-            .execute(&mut *transaction)
-            .await?;
+        query!("erase/lock_user.sql", user).execute(&mut *transaction).await?;
         // In the order of locks.
         for table in [JOBS].into_iter().chain(TABLES).chain(RECORDS) {
             let removed = erase(&mut transaction, user, table).await?;
@@ -170,31 +156,13 @@ impl Operations {
                 return Ok(ErasureStep::Removed(table, removed));
             }
         }
-        for words in [
-            include_str!("../sql/erase/forget_in_orders.sql"),
-            include_str!("../sql/erase/forget_in_replays.sql"),
-        ] {
-            sqlx::query(words).bind(user.as_str()).execute(&mut *transaction).await?;
-        }
-        sqlx::query(include_str!("../sql/erase/delete_user.sql"))
-            .bind(user.as_str())
-            .execute(&mut *transaction)
-            .await?;
-        let done = include_str!("../sql/erase/note_done.sql");
-        change(&mut transaction, done, user, now).await?;
+        query!("erase/forget_in_orders.sql", user).execute(&mut *transaction).await?;
+        query!("erase/forget_in_replays.sql", user).execute(&mut *transaction).await?;
+        query!("erase/delete_user.sql", user).execute(&mut *transaction).await?;
+        query!("erase/note_done.sql", user, now).execute(&mut *transaction).await?;
         transaction.commit().await?;
         Ok(ErasureStep::Done)
     }
-}
-
-/// Runs a statement about a user and a moment, and answers how many rows it changed.
-async fn change(
-    connection: &mut PgConnection,
-    statement: &'static str,
-    user: &UserId,
-    now: Timestamp,
-) -> Result<u64, Error> {
-    Ok(sqlx::query(statement).bind(user.as_str()).bind(now).execute(connection).await?.rows_affected())
 }
 
 /// Removes a batch of one table's rows, or what is a user's in records that are kept.
@@ -235,14 +203,9 @@ async fn only_keys(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
 /// same id may have the same ids: their epochs begin above those that are removed.
 async fn erase_jobs(connection: &mut PgConnection, user: &UserId) -> Result<u64, Error> {
     only_keys(connection).await?;
-    let doomed: Vec<JobRow> = sqlx::query_as(include_str!("../sql/erase/lock_jobs.sql"))
-        .bind(user.as_str())
-        .bind(BATCH)
-        .fetch_all(&mut *connection)
-        .await?;
-    sqlx::query(include_str!("../sql/erase/admissions.sql"))
-        .bind(user.as_str())
-        .bind(doomed.iter().map(|job| job.job_id.as_str()).collect::<Vec<_>>())
+    let doomed: Vec<JobRow> =
+        query_as!("erase/lock_jobs.sql", user, BATCH).fetch_all(&mut *connection).await?;
+    query!("erase/admissions.sql", user, array(&doomed, |job| job.job_id.as_str()))
         .execute(&mut *connection)
         .await?;
     Ok(remove_jobs(connection, &doomed).await?)

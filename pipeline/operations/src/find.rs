@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use db::Error;
+use db::{Error, query_as};
 use records::UserId;
 
 use crate::{Operations, verify::patience};
@@ -57,15 +57,11 @@ impl Operations {
             if text.is_empty() || is_part && text.chars().count() < SHORTEST {
                 break;
             }
-            let found: Vec<FoundId> = sqlx::query_as(include_str!("../sql/operators/find_ids.sql"))
-                .bind(kind.map(IdKind::as_str))
-                .bind(user.map(UserId::as_str))
-                .bind(text)
-                .bind(is_part)
-                .bind(limit)
-                .persistent(false)
-                .fetch_all(&mut *transaction)
-                .await?;
+            let found: Vec<FoundId> =
+                query_as!("operators/find_ids.sql", kind.map(IdKind::as_str), user, text, is_part, limit)
+                    .persistent(false)
+                    .fetch_all(&mut *transaction)
+                    .await?;
             if !found.is_empty() {
                 return Ok(found);
             }

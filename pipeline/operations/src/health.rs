@@ -3,7 +3,7 @@
 //! Views and counters of the server alone, none of our rows: a read costs the same with any history. A role
 //! without `pg_read_all_stats` sees the ages of its own sessions, which is to say of every process of ours.
 
-use db::Error;
+use db::{Error, query_as};
 use job::Timestamp;
 
 use crate::{
@@ -120,18 +120,12 @@ impl Operations {
         patience(&mut transaction, longest).await?;
         // Besides sessions, a prepared transaction, a replication slot and a standby that gives feedback can each keep vacuum
         // from removing what is dead.
-        let Server { health, started_at, name } = sqlx::query_as(include_str!("../sql/servers/database.sql"))
-            .bind(now)
-            .fetch_one(&mut *transaction)
-            .await?;
+        let Server { health, started_at, name } =
+            query_as!("servers/database.sql", now).fetch_one(&mut *transaction).await?;
         // The session that asks does not count.
-        let counted =
-            sqlx::query_as(include_str!("../sql/servers/activity.sql")).fetch_all(&mut *transaction).await?;
-        let tables = sqlx::query_as(include_str!("../sql/servers/tables.sql"))
-            .bind(now)
-            .bind(BUSY_TABLES.as_slice())
-            .fetch_all(&mut *transaction)
-            .await?;
+        let counted = query_as!("servers/activity.sql").fetch_all(&mut *transaction).await?;
+        let tables =
+            query_as!("servers/tables.sql", now, BUSY_TABLES.as_slice()).fetch_all(&mut *transaction).await?;
         let sessions = counts_of(SESSION_STATES, &counted);
         Ok(Health { tables, sessions, databases: vec![(started_at, name)], ..health })
     }

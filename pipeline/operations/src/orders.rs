@@ -1,7 +1,7 @@
 //! Orders for all jobs that a filter finds: one row of the audit, however many jobs are found. What was done to each is
 //! listed with the job alone.
 
-use db::Error;
+use db::{Error, query};
 use job::JobId;
 use ledger::{Answer, Operation, OperatorAction};
 use uuid::Uuid;
@@ -101,10 +101,7 @@ impl Operations {
         let id = id.to_string();
         let (mut transaction, now) = self.db.begin().await?;
         action.record(&mut transaction, order.as_str(), None, &id, now).await?;
-        sqlx::query(include_str!("../sql/orders/count.sql"))
-            .bind(order.as_str())
-            .bind(&id)
-            .bind(format!("{filter}: {found} found"))
+        query!("orders/count.sql", order.as_str(), &id, format!("{filter}: {found} found"))
             .execute(&mut *transaction)
             .await?;
         transaction.commit().await?;
@@ -131,12 +128,14 @@ impl Operations {
             0 => String::new(),
             jobs => format!(", {jobs} without an answer"),
         };
-        sqlx::query(include_str!("../sql/orders/end.sql"))
-            .bind(given.order.as_str())
-            .bind(&given.action.part_of)
-            .bind(format!("{} done, {}{unanswered}", counts.granted, counts.unchanged()))
-            .execute(self.db.pool())
-            .await?;
+        query!(
+            "orders/end.sql",
+            given.order.as_str(),
+            &given.action.part_of,
+            format!("{} done, {}{unanswered}", counts.granted, counts.unchanged())
+        )
+        .execute(self.db.pool())
+        .await?;
         Ok(())
     }
 }

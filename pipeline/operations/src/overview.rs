@@ -1,6 +1,6 @@
 //! What an operator looks at first.
 
-use db::Error;
+use db::{Error, query_as};
 use job::Timestamp;
 
 use crate::{Cause, Gauges, LastRound, Operations, Pause, processes::RUN_MILLIS, round::last_round};
@@ -88,13 +88,9 @@ impl Operations {
         let gauges = self.gauges().await?;
         let pauses = self.pauses().await?;
         let (mut transaction, at) = self.db.begin().await?;
-        let dead_letters = sqlx::query_as(include_str!("../sql/operators/dead_letters.sql"))
-            .fetch_all(&mut *transaction)
-            .await?;
+        let dead_letters = query_as!("operators/dead_letters.sql").fetch_all(&mut *transaction).await?;
         let Living { processes: living, finalization_slots, creation_slots } =
-            sqlx::query_as(include_str!("../sql/operators/living.sql"))
-                .bind(at)
-                .bind(super::processes::LIVING)
+            query_as!("operators/living.sql", at, super::processes::LIVING)
                 .fetch_one(&mut *transaction)
                 .await?;
         let last_round = last_round(&mut transaction).await?;
@@ -106,11 +102,8 @@ impl Operations {
     pub async fn activity(&self, hours: u32) -> Result<Vec<MinuteView>, Error> {
         let (mut transaction, at) = self.db.begin().await?;
         let step = chrono::Duration::minutes(i64::from(hours.max(1)));
-        let mut steps: Vec<MinuteView> = sqlx::query_as(include_str!("../sql/operators/activity.sql"))
-            .bind(at)
-            .bind(step)
-            .fetch_all(&mut *transaction)
-            .await?;
+        let mut steps: Vec<MinuteView> =
+            query_as!("operators/activity.sql", at, step).fetch_all(&mut *transaction).await?;
         steps.iter_mut().for_each(MinuteView::measure);
         Ok(steps)
     }

@@ -1,6 +1,6 @@
 //! One job, with everything that explains it: history, audit, and what lies around it.
 
-use db::Error;
+use db::{Error, query_as, query_scalar};
 use job::{Cause, Job, JobId, SILENT_AFTER, State, Surroundings, Timestamp, Why, why};
 use ledger::{
     Event, JobView, Spent,
@@ -83,11 +83,10 @@ impl Operations {
         let speech = live_usage(&mut transaction, &view.user_id, &view.conversation_id).await?;
         let around = surroundings(&mut transaction, &view, now).await?;
         // Last, so that a version that still holds was there all the while.
-        let found: Option<(History, i64)> = sqlx::query_as(include_str!("../sql/jobs/history.sql"))
-            .bind(view.user_id.as_str())
-            .bind(view.job.id.as_str())
-            .fetch_optional(&mut *transaction)
-            .await?;
+        let found: Option<(History, i64)> =
+            query_as!("jobs/history.sql", &view.user_id, view.job.id.as_str())
+                .fetch_optional(&mut *transaction)
+                .await?;
         let Some((history, version)) = found else { return Ok(None) };
         let moved = version != view.version;
         let why = why(&view.job, &around, now, self.ledger.policy());
@@ -101,12 +100,14 @@ async fn engine_shown(connection: &mut PgConnection, view: &JobView) -> Result<O
     if !matches!(view.job.state, State::Completed { .. }) {
         return Ok(None);
     }
-    let engine: Option<Option<String>> = sqlx::query_scalar(include_str!("../sql/jobs/engine_of_result.sql"))
-        .bind(UserId::as_str(&view.user_id))
-        .bind(ConversationId::as_str(&view.conversation_id))
-        .bind(view.revision)
-        .fetch_optional(connection)
-        .await?;
+    let engine: Option<Option<String>> = query_scalar!(
+        "jobs/engine_of_result.sql",
+        UserId::as_str(&view.user_id),
+        ConversationId::as_str(&view.conversation_id),
+        view.revision
+    )
+    .fetch_optional(connection)
+    .await?;
     Ok(engine.flatten())
 }
 
@@ -131,26 +132,24 @@ async fn surroundings(
     view: &JobView,
     now: Timestamp,
 ) -> Result<Surroundings, sqlx::Error> {
-    let row: AroundRow = sqlx::query_as(include_str!("../sql/jobs/around.sql"))
-        .bind(now)
-        .bind(LIVING)
-        .bind(view.job.queue.as_str())
-        .bind(process_of(&view.job))
-        .bind(UserId::as_str(&view.user_id))
-        .bind(ConversationId::as_str(&view.conversation_id))
-        .bind(view.revision)
-        .bind(now - SILENT_AFTER)
-        .bind(view.job.id.as_str())
-        .fetch_one(&mut *connection)
-        .await?;
+    let row: AroundRow = query_as!(
+        "jobs/around.sql",
+        now,
+        LIVING,
+        view.job.queue.as_str(),
+        process_of(&view.job),
+        UserId::as_str(&view.user_id),
+        ConversationId::as_str(&view.conversation_id),
+        view.revision,
+        now - SILENT_AFTER,
+        view.job.id.as_str()
+    )
+    .fetch_one(&mut *connection)
+    .await?;
     let ahead = match view.job.state {
         State::Queued { ready_at } if ready_at <= now => {
             // Jobs of its queue that are older.
-            sqlx::query_scalar(include_str!("../sql/jobs/ahead.sql"))
-                .bind(view.job.queue.as_str())
-                .bind(now)
-                .bind(ready_at)
-                .bind(view.job.id.as_str())
+            query_scalar!("jobs/ahead.sql", view.job.queue.as_str(), now, ready_at, view.job.id.as_str())
                 .fetch_one(connection)
                 .await?
         }

@@ -2,7 +2,7 @@
 //! person's keys before it claims, so that a pause holds from the transaction that makes it, in every process; runs that
 //! have begun go on.
 
-use db::Error;
+use db::{Error, query, query_as};
 use job::{Queue, Timestamp};
 use ledger::OperatorAction;
 
@@ -21,11 +21,7 @@ impl Operations {
     /// Pauses claiming from `queue`. `false`: it is paused already, and stays as it was.
     pub async fn pause(&self, queue: Queue, action: &OperatorAction) -> Result<bool, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        let paused = sqlx::query(include_str!("../sql/pauses/pause.sql"))
-            .bind(queue.as_str())
-            .bind(&action.operator)
-            .bind(&action.reason)
-            .bind(now)
+        let paused = query!("pauses/pause.sql", queue.as_str(), &action.operator, &action.reason, now)
             .execute(&mut *transaction)
             .await?;
         if paused.rows_affected() == 0 {
@@ -40,10 +36,7 @@ impl Operations {
     /// a person's keys when it asks next. `false`: it was not paused.
     pub async fn resume(&self, queue: Queue, action: &OperatorAction) -> Result<bool, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        let resumed = sqlx::query(include_str!("../sql/pauses/resume.sql"))
-            .bind(queue.as_str())
-            .execute(&mut *transaction)
-            .await?;
+        let resumed = query!("pauses/resume.sql", queue.as_str()).execute(&mut *transaction).await?;
         if resumed.rows_affected() == 0 {
             return Ok(false);
         }
@@ -54,6 +47,6 @@ impl Operations {
     }
 
     pub async fn pauses(&self) -> Result<Vec<Pause>, Error> {
-        Ok(sqlx::query_as(include_str!("../sql/pauses/list.sql")).fetch_all(self.db.pool()).await?)
+        Ok(query_as!("pauses/list.sql").fetch_all(self.db.pool()).await?)
     }
 }

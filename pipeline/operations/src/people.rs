@@ -1,6 +1,6 @@
 //! The list of users, and everything of one user for whom it belongs to.
 
-use db::Error;
+use db::{Error, query_as, query_scalar};
 use futures::TryStreamExt;
 use job::Timestamp;
 use ledger::OperatorAction;
@@ -39,19 +39,12 @@ const LEFT_OUT: [&str; 4] = ["embeddings", "search_entries", "request_keys", "us
 impl Operations {
     /// A page of users in the order of their ids, behind `after`.
     pub async fn users(&self, after: Option<&str>, limit: i64) -> Result<Vec<UserLine>, Error> {
-        Ok(sqlx::query_as(include_str!("../sql/operators/users.sql"))
-            .bind(after)
-            .bind(limit)
-            .fetch_all(self.db.pool())
-            .await?)
+        Ok(query_as!("operators/users.sql", after, limit).fetch_all(self.db.pool()).await?)
     }
 
     /// The ids in the database's own order of texts, in which lists of users are.
     pub async fn in_order(&self, ids: &[String]) -> Result<Vec<String>, Error> {
-        Ok(sqlx::query_scalar(include_str!("../sql/operators/in_order.sql"))
-            .bind(ids)
-            .fetch_all(self.db.pool())
-            .await?)
+        Ok(query_scalar!("operators/in_order.sql", ids).fetch_all(self.db.pool()).await?)
     }
 
     /// Records that an operator exports a user's data. `false`: no such user.

@@ -1,7 +1,7 @@
 //! The processes of the service: who lives, with how many slots, and what each holds.
 
 use chrono::TimeDelta;
-use db::Error;
+use db::{Error, query, query_as, query_scalar};
 use job::Timestamp;
 
 use crate::Operations;
@@ -115,52 +115,40 @@ impl Operations {
     pub async fn report_process(&self, process: &Process, ended: &RunCounts) -> Result<(), Error> {
         let (mut transaction, now) = self.db.begin().await?;
         // Holds the row of the process until the commit, and answers what it last said that it ended.
-        let before: Vec<i64> = sqlx::query_scalar(include_str!("../sql/processes/report.sql"))
-            .bind(&process.id)
-            .bind(&process.version)
-            .bind(&process.roles)
-            .bind(&process.dispatch_mode)
-            .bind(process.finalization_slots.cast_signed())
-            .bind(process.creation_slots.cast_signed())
-            .bind(process.stopping)
-            .bind(now)
-            .bind(now - LIVING)
-            .fetch_one(&mut *transaction)
-            .await?;
+        let before: Vec<i64> = query_scalar!(
+            "processes/report.sql",
+            &process.id,
+            &process.version,
+            &process.roles,
+            &process.dispatch_mode,
+            process.finalization_slots.cast_signed(),
+            process.creation_slots.cast_signed(),
+            process.stopping,
+            now,
+            now - LIVING
+        )
+        .fetch_one(&mut *transaction)
+        .await?;
         let ended = ended.all();
         let more = since(&before, &ended);
         if more.iter().any(|count| *count > 0) {
-            sqlx::query(include_str!("../sql/processes/minutes_ended.sql"))
-                .bind(&ended)
-                .bind(&process.id)
-                .execute(&mut *transaction)
-                .await?;
-            sqlx::query(include_str!("../sql/processes/add_minutes.sql"))
-                .bind(now)
-                .bind(&process.id)
-                .bind(&more)
-                .execute(&mut *transaction)
-                .await?;
+            query!("processes/minutes_ended.sql", &ended, &process.id).execute(&mut *transaction).await?;
+            query!("processes/add_minutes.sql", now, &process.id, &more).execute(&mut *transaction).await?;
         }
         Ok(transaction.commit().await?)
     }
 
     /// Forgets a process that ended in order.
     pub async fn forget_process(&self, id: &str) -> Result<(), Error> {
-        sqlx::query(include_str!("../sql/processes/forget.sql")).bind(id).execute(self.db.pool()).await?;
+        query!("processes/forget.sql", id).execute(self.db.pool()).await?;
         Ok(())
     }
 
     /// All processes with the leases that they hold (at most 1,000).
     pub async fn workers(&self) -> Result<Workers, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        let processes = sqlx::query_as(include_str!("../sql/processes/list.sql"))
-            .bind(now)
-            .bind(LIVING)
-            .fetch_all(&mut *transaction)
-            .await?;
-        let leases: Vec<HeldLease> =
-            sqlx::query_as(include_str!("../sql/processes/leases.sql")).fetch_all(&mut *transaction).await?;
+        let processes = query_as!("processes/list.sql", now, LIVING).fetch_all(&mut *transaction).await?;
+        let leases: Vec<HeldLease> = query_as!("processes/leases.sql").fetch_all(&mut *transaction).await?;
         Ok(held(processes, leases))
     }
 }

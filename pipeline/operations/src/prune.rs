@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use db::{Error, cursor::cutoff};
+use db::{Error, array, cursor::cutoff, query_as, sql};
 use ledger::effects::{add_to_dead_total, add_to_total};
 use sqlx::PgConnection;
 
@@ -59,9 +59,7 @@ impl Operations {
     /// any more.
     async fn prune_jobs(&self, age: TimeDelta, batch: i64) -> Result<u64, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        let doomed: Vec<JobRow> = sqlx::query_as(include_str!("../sql/prune/lock_finished.sql"))
-            .bind(cutoff(now, age))
-            .bind(batch)
+        let doomed: Vec<JobRow> = query_as!("prune/lock_finished.sql", cutoff(now, age), batch)
             .fetch_all(&mut *transaction)
             .await?;
         let jobs = remove_jobs(&mut transaction, &doomed).await?;
@@ -88,19 +86,19 @@ impl Operations {
 /// and those that were removed an hour ago. What another process is removing is left to it: two that waited for one another's
 /// rows would never end.
 const SHORT_LIVED: [&str; 4] = [
-    include_str!("../sql/prune/minutes.sql"),
-    include_str!("../sql/prune/processes.sql"),
-    include_str!("../sql/prune/locations.sql"),
-    include_str!("../sql/prune/installs.sql"),
+    sql!("prune/minutes.sql"),
+    sql!("prune/processes.sql"),
+    sql!("prune/locations.sql"),
+    sql!("prune/installs.sql"),
 ];
 
 /// Finished deliveries, and those of events as old that wait for an endpoint which was never enabled again, also if they were
 /// recovered since. What waits for its turn at one that is enabled stays.
-const DELIVERIES: &str = include_str!("../sql/prune/deliveries.sql");
-const PUSHES: &str = include_str!("../sql/prune/pushes.sql");
-const ACTIONS: &str = include_str!("../sql/prune/actions.sql");
+const DELIVERIES: &str = sql!("prune/deliveries.sql");
+const PUSHES: &str = sql!("prune/pushes.sql");
+const ACTIONS: &str = sql!("prune/actions.sql");
 /// Bulk replays with their lists.
-const REPLAYS: &str = include_str!("../sql/prune/replays.sql");
+const REPLAYS: &str = sql!("prune/replays.sql");
 
 /// A locked job that is to be removed.
 #[derive(sqlx::FromRow)]
@@ -115,11 +113,13 @@ pub(crate) async fn remove_jobs(
     doomed: &[JobRow],
 ) -> Result<u64, sqlx::Error> {
     let Some(JobRow { job_id: first, .. }) = doomed.first() else { return Ok(0) };
-    let gone: Vec<Gone> = sqlx::query_as(include_str!("../sql/prune/remove_jobs.sql"))
-        .bind(doomed.iter().map(|job| job.user_id.as_str()).collect::<Vec<_>>())
-        .bind(doomed.iter().map(|job| job.job_id.as_str()).collect::<Vec<_>>())
-        .fetch_all(&mut *connection)
-        .await?;
+    let gone: Vec<Gone> = query_as!(
+        "prune/remove_jobs.sql",
+        array(doomed, |job| job.user_id.as_str()),
+        array(doomed, |job| job.job_id.as_str())
+    )
+    .fetch_all(&mut *connection)
+    .await?;
     for row in &gone {
         add_to_total(connection, &row.status, first, -row.count).await?;
         let Some(code) = &row.dead_code else { continue };

@@ -1,7 +1,7 @@
 //! The reconciler's last round, and when its silence is one.
 
 use chrono::Duration;
-use db::Error;
+use db::{Error, query_as, query_scalar};
 use job::Timestamp;
 use sqlx::PgConnection;
 
@@ -38,18 +38,15 @@ impl Operations {
     /// Records that the reconciler finished a round, and returns the database's clock. `every`: how long its schedule
     /// leaves between two rounds at most.
     pub async fn round_done(&self, every: Duration) -> Result<Timestamp, Error> {
-        Ok(sqlx::query_scalar(include_str!("../sql/rounds/done.sql"))
-            .bind(i32::try_from(every.num_seconds()).unwrap_or(i32::MAX))
+        Ok(query_scalar!("rounds/done.sql", i32::try_from(every.num_seconds()).unwrap_or(i32::MAX))
             .fetch_one(self.db.pool())
             .await?)
     }
 }
 
 pub(super) async fn last_round(connection: &mut PgConnection) -> Result<Option<LastRound>, sqlx::Error> {
-    let row: Option<(Timestamp, i32)> = sqlx::query_as(include_str!("../sql/rounds/last.sql"))
-        .bind(DEFAULT_SECONDS)
-        .fetch_optional(connection)
-        .await?;
+    let row: Option<(Timestamp, i32)> =
+        query_as!("rounds/last.sql", DEFAULT_SECONDS).fetch_optional(connection).await?;
     Ok(row.map(|(at, seconds)| LastRound { at, every: Duration::seconds(seconds.into()) }))
 }
 

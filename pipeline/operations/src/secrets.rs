@@ -1,8 +1,9 @@
 //! Sealing anew what another key sealed, or none: `listen secrets rotate`, page by page.
 
 use db::{
-    Error,
+    Error, query_as,
     secrets::{Context, Secrets},
+    sql,
 };
 
 use crate::Operations;
@@ -52,28 +53,28 @@ impl Resealed {
 /// The tables that hold secrets: how a page of one is read, and how a row is written.
 const TABLES: [Table; 5] = [
     Table {
-        page: include_str!("../sql/secrets/endpoints.sql"),
-        store: include_str!("../sql/secrets/store_endpoint.sql"),
+        page: sql!("secrets/endpoints.sql"),
+        store: sql!("secrets/store_endpoint.sql"),
         context: |row| Context::endpoint(&row.user_id, &row.id),
     },
     Table {
-        page: include_str!("../sql/secrets/subscriptions.sql"),
-        store: include_str!("../sql/secrets/store_subscription.sql"),
+        page: sql!("secrets/subscriptions.sql"),
+        store: sql!("secrets/store_subscription.sql"),
         context: |row| Context::subscription(&row.user_id, &row.id),
     },
     Table {
-        page: include_str!("../sql/secrets/apps.sql"),
-        store: include_str!("../sql/secrets/store_app.sql"),
+        page: sql!("secrets/apps.sql"),
+        store: sql!("secrets/store_app.sql"),
         context: |row| Context::app(&row.user_id, &row.id),
     },
     Table {
-        page: include_str!("../sql/secrets/mcp_tokens.sql"),
-        store: include_str!("../sql/secrets/store_mcp_token.sql"),
+        page: sql!("secrets/mcp_tokens.sql"),
+        store: sql!("secrets/store_mcp_token.sql"),
         context: |row| Context::mcp_token(&row.user_id, &row.id),
     },
     Table {
-        page: include_str!("../sql/secrets/audio.sql"),
-        store: include_str!("../sql/secrets/store_audio_webhook.sql"),
+        page: sql!("secrets/audio.sql"),
+        store: sql!("secrets/store_audio_webhook.sql"),
         context: |row| Context::audio(&row.user_id),
     },
 ];
@@ -95,10 +96,7 @@ struct Row {
 impl Operations {
     /// How many secrets are stored, and how.
     pub async fn sealed_secrets(&self) -> Result<SealedSecrets, Error> {
-        Ok(sqlx::query_as(include_str!("../sql/secrets/count.sql"))
-            .bind(self.db.secrets().forms())
-            .fetch_one(self.db.pool())
-            .await?)
+        Ok(query_as!("secrets/count.sql", self.db.secrets().forms()).fetch_one(self.db.pool()).await?)
     }
 
     /// Seals every secret with the newest key that another one sealed, or none. Nothing is done without a key. Said again, it

@@ -1,6 +1,6 @@
 //! The model and speech servers as the living processes know them, and how many jobs wait for one.
 
-use db::Error;
+use db::{Error, query, query_as, query_scalar};
 use job::Timestamp;
 use serde::{Deserialize, Serialize};
 use sqlx::types::Json;
@@ -80,11 +80,7 @@ impl Operations {
     /// # Errors
     /// When the database does not answer: the next report says it again.
     pub async fn report_servers(&self, process: &str, servers: &[ModelServer]) -> Result<(), Error> {
-        sqlx::query(include_str!("../sql/servers/report.sql"))
-            .bind(process)
-            .bind(Json(servers))
-            .execute(self.db.pool())
-            .await?;
+        query!("servers/report.sql", process, Json(servers)).execute(self.db.pool()).await?;
         Ok(())
     }
 
@@ -92,15 +88,8 @@ impl Operations {
     pub async fn model_servers(&self) -> Result<ModelServers, Error> {
         let (mut transaction, now) = self.db.begin().await?;
         let rows: Vec<(String, Timestamp, serde_json::Value)> =
-            sqlx::query_as(include_str!("../sql/servers/read.sql"))
-                .bind(now)
-                .bind(LIVING)
-                .fetch_all(&mut *transaction)
-                .await?;
-        let waiting: i64 = sqlx::query_scalar(include_str!("../sql/servers/waiting.sql"))
-            .bind(now)
-            .fetch_one(&mut *transaction)
-            .await?;
+            query_as!("servers/read.sql", now, LIVING).fetch_all(&mut *transaction).await?;
+        let waiting: i64 = query_scalar!("servers/waiting.sql", now).fetch_one(&mut *transaction).await?;
         let report = |(process, at, servers): (String, Timestamp, serde_json::Value)| {
             let servers = serde_json::from_value(servers).ok()?;
             Some(ServerReport { process, at, servers })

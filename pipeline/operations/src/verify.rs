@@ -1,6 +1,6 @@
 //! What must hold in every database, asked of a live one. Each check is one statement, so it sees one moment.
 
-use db::Error;
+use db::{Error, query, sql};
 use ledger::OperatorAction;
 use sqlx::PgConnection;
 
@@ -34,34 +34,34 @@ macro_rules! checks {
 
 checks! {
     admissions_have_jobs: "every admission of the last day has its job",
-        include_str!("../sql/verify/admissions_have_jobs.sql");
+        sql!("verify/admissions_have_jobs.sql");
     jobs_were_admitted: "every job has its admission",
-        include_str!("../sql/verify/jobs_were_admitted.sql");
+        sql!("verify/jobs_were_admitted.sql");
     one_completion: "a revision completes at most once",
-        include_str!("../sql/verify/one_completion.sql");
+        sql!("verify/one_completion.sql");
     live_jobs_have_owners: "a live job has an owner and a time at which it is checked",
-        include_str!("../sql/verify/live_jobs_have_owners.sql");
+        sql!("verify/live_jobs_have_owners.sql");
     conversations_are_processed_by_jobs: "a conversation in processing has a live job",
-        include_str!("../sql/verify/conversations_are_processed_by_jobs.sql");
+        sql!("verify/conversations_are_processed_by_jobs.sql");
     jobs_and_conversations_agree: "the newest job and its conversation say the same",
-        include_str!("../sql/verify/jobs_and_conversations_agree.sql");
+        sql!("verify/jobs_and_conversations_agree.sql");
     live_jobs_have_conversations: "a live job has its conversation",
-        include_str!("../sql/verify/live_jobs_have_conversations.sql");
+        sql!("verify/live_jobs_have_conversations.sql");
     totals_recount: "the totals of finished jobs are what is there",
-        include_str!("../sql/verify/totals_recount.sql");
+        sql!("verify/totals_recount.sql");
     dead_letters_recount: "the totals of dead letters by code are what is there",
-        include_str!("../sql/verify/dead_letters_recount.sql");
+        sql!("verify/dead_letters_recount.sql");
     keys_never_queue: "a job that requires its user's keys never waits for a worker that has none",
-        include_str!("../sql/verify/keys_never_queue.sql");
+        sql!("verify/keys_never_queue.sql");
     numbers_only_grow: "versions, epochs and generations only grow, and no checkpoint is of a claim that was never made",
-        include_str!("../sql/verify/numbers_only_grow.sql");
+        sql!("verify/numbers_only_grow.sql");
     usage_recounts: "the bytes that each user is charged with are those of the user's conversations",
-        include_str!("../sql/verify/usage_recounts.sql");
+        sql!("verify/usage_recounts.sql");
     // An operation's transaction idles for five seconds at most.
     sessions_hold_no_transaction: "no session of the service is left in a transaction, where acknowledged writes would be lost",
-        include_str!("../sql/verify/sessions_hold_no_transaction.sql");
+        sql!("verify/sessions_hold_no_transaction.sql");
     erasures_end: "a user who is being deleted is gone within a day: run `listen users delete` again",
-        include_str!("../sql/verify/erasures_end.sql");
+        sql!("verify/erasures_end.sql");
 }
 
 impl Operations {
@@ -89,18 +89,14 @@ impl Operations {
         let (mut transaction, now) = self.db.begin().await?;
         patience(&mut transaction, WHOLE_TABLES).await?;
         // Two at once would both add what was missing before either.
-        sqlx::query(include_str!("../sql/recount/lock.sql")).bind(RECOUNT).execute(&mut *transaction).await?;
+        query!("recount/lock.sql", RECOUNT).execute(&mut *transaction).await?;
         // What is missing is computed in one snapshot from both sides and *added*: an edge that commits meanwhile changed
         // both sides alike, and what is added is added to the newest total. So no transaction has to wait. Only the sum of a
         // status' stripes means something: batches are counted on the stripe of their first job. A stripe that is not there
         // counts nothing of what falls to it, so it is made anew.
-        let statuses =
-            sqlx::query(include_str!("../sql/recount/statuses.sql")).execute(&mut *transaction).await?;
-        let codes = sqlx::query(include_str!("../sql/recount/codes.sql")).execute(&mut *transaction).await?;
-        let usage = sqlx::query(include_str!("../sql/recount/usage.sql"))
-            .bind(now.date_naive())
-            .execute(&mut *transaction)
-            .await?;
+        let statuses = query!("recount/statuses.sql").execute(&mut *transaction).await?;
+        let codes = query!("recount/codes.sql").execute(&mut *transaction).await?;
+        let usage = query!("recount/usage.sql", now.date_naive()).execute(&mut *transaction).await?;
         let corrected = statuses.rows_affected() + codes.rows_affected() + usage.rows_affected();
         if corrected > 0 {
             action.record(&mut transaction, "recount", None, "totals", now).await?;
@@ -118,9 +114,5 @@ const RECOUNT: i64 = 0x0072_6563_6f75_6e74;
 
 /// How long each statement of the transaction may take from now on.
 pub(crate) async fn patience(connection: &mut PgConnection, longest: &str) -> Result<(), sqlx::Error> {
-    sqlx::query(include_str!("../sql/sessions/patience.sql"))
-        .bind(longest)
-        .execute(connection)
-        .await
-        .map(drop)
+    query!("sessions/patience.sql", longest).execute(connection).await.map(drop)
 }

@@ -1,6 +1,6 @@
 //! Webhooks as operators see and repair them: whose endpoint is in trouble, what was given up, and another try.
 
-use db::Error;
+use db::{Error, query_as};
 use job::Timestamp;
 use ledger::OperatorAction;
 use outbox::{
@@ -106,11 +106,7 @@ impl Operations {
         endpoint: Option<&str>,
         limit: i64,
     ) -> Result<Vec<EndpointView>, Error> {
-        Ok(sqlx::query_as(include_str!("../sql/webhooks/endpoints.sql"))
-            .bind(user.map(UserId::as_str))
-            .bind(endpoint)
-            .bind(limit)
-            .bind(SLOW as f64)
+        Ok(query_as!("webhooks/endpoints.sql", user, endpoint, limit, SLOW as f64)
             .fetch_all(self.db.pool())
             .await?)
     }
@@ -123,13 +119,7 @@ impl Operations {
         limit: i64,
     ) -> Result<Vec<GivenUp>, Error> {
         let (at, id) = before.unzip();
-        Ok(sqlx::query_as(include_str!("../sql/webhooks/given_up.sql"))
-            .bind(at)
-            .bind(id)
-            .bind(limit)
-            .bind(user.map(UserId::as_str))
-            .fetch_all(self.db.pool())
-            .await?)
+        Ok(query_as!("webhooks/given_up.sql", at, id, limit, user).fetch_all(self.db.pool()).await?)
     }
 
     /// Enables an endpoint that failed for days or answered 410; what waited for it is due now. `None`: no such endpoint.

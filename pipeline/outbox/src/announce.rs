@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use db::Error;
+use db::{Error, array, query_as, query_scalar};
 use records::{ConversationId, EventKind, Timestamp, UserId};
 use sqlx::PgConnection;
 use trace::TraceContext;
@@ -66,18 +66,20 @@ pub async fn announce(
     if rows.is_empty() {
         return Ok(counts);
     }
-    let written: Vec<String> = sqlx::query_scalar(include_str!("../sql/deliveries/write.sql"))
-        .bind(now)
-        .bind(rows.iter().map(|row| row.entry.user.as_str()).collect::<Vec<_>>())
-        .bind(rows.iter().map(|row| row.endpoint).collect::<Vec<_>>())
-        .bind(rows.iter().map(|row| row.id.as_str()).collect::<Vec<_>>())
-        .bind(rows.iter().map(|row| row.event.event.as_str()).collect::<Vec<_>>())
-        .bind(rows.iter().map(|row| Some(row.entry.of?.0.as_str())).collect::<Vec<_>>())
-        .bind(rows.iter().map(|row| Some(row.entry.of?.1)).collect::<Vec<_>>())
-        .bind(rows.iter().map(|row| row.event.subject.as_deref()).collect::<Vec<_>>())
-        .bind(rows.iter().map(|row| Some(row.entry.trace?.to_string())).collect::<Vec<_>>())
-        .fetch_all(connection)
-        .await?;
+    let written: Vec<String> = query_scalar!(
+        "deliveries/write.sql",
+        now,
+        array(&rows, |row| row.entry.user.as_str()),
+        array(&rows, |row| row.endpoint),
+        array(&rows, |row| row.id.as_str()),
+        array(&rows, |row| row.event.event.as_str()),
+        array(&rows, |row| Some(row.entry.of?.0.as_str())),
+        array(&rows, |row| Some(row.entry.of?.1)),
+        array(&rows, |row| row.event.subject.as_deref()),
+        array(&rows, |row| Some(row.entry.trace?.to_string()))
+    )
+    .fetch_all(connection)
+    .await?;
     let written: BTreeSet<String> = written.into_iter().collect();
     for row in &rows {
         counts[row.index] += u64::from(written.contains(&row.id));
@@ -111,11 +113,13 @@ async fn subscribed(connection: &mut PgConnection, entries: &[Events<'_>]) -> Re
     if people.is_empty() {
         return Ok(Vec::new());
     }
-    Ok(sqlx::query_as(include_str!("../sql/deliveries/subscribed.sql"))
-        .bind(people.into_iter().collect::<Vec<_>>())
-        .bind(events.into_iter().collect::<Vec<_>>())
-        .fetch_all(connection)
-        .await?)
+    Ok(query_as!(
+        "deliveries/subscribed.sql",
+        people.into_iter().collect::<Vec<_>>(),
+        events.into_iter().collect::<Vec<_>>()
+    )
+    .fetch_all(connection)
+    .await?)
 }
 
 fn delivery_id(entry: &Events<'_>, endpoint: &str, event: &Event) -> String {

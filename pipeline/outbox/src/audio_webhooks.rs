@@ -1,7 +1,7 @@
 //! Where the raw audio of a user's live sessions is posted (`docs/live.md`). One for each user; its audio is never stored.
 
 use chrono::TimeDelta;
-use db::{Error, secrets::Context};
+use db::{Error, query, query_as, secrets::Context};
 use records::{Timestamp, UserId};
 use secrecy::SecretString;
 
@@ -80,24 +80,16 @@ impl Outbox {
     ) -> Result<Option<AudioWebhook>, Error> {
         let secret = self.db.secrets().seal(Context::audio(user.as_str()), &new.secret)?;
         let (mut transaction, now) = self.db.begin().await?;
-        let set = sqlx::query_as(include_str!("../sql/audio_webhooks/set.sql"))
-            .bind(user.as_str())
-            .bind(&new.url)
-            .bind(new.seconds)
-            .bind(secret)
-            .bind(new.replace_secret)
-            .bind(now)
-            .fetch_optional(&mut *transaction)
-            .await?;
+        let set =
+            query_as!("audio_webhooks/set.sql", user, &new.url, new.seconds, secret, new.replace_secret, now)
+                .fetch_optional(&mut *transaction)
+                .await?;
         transaction.commit().await?;
         Ok(set)
     }
 
     pub async fn audio_webhook(&self, user: &UserId) -> Result<Option<AudioWebhook>, Error> {
-        Ok(sqlx::query_as(include_str!("../sql/audio_webhooks/read.sql"))
-            .bind(user.as_str())
-            .fetch_optional(self.db.pool())
-            .await?)
+        Ok(query_as!("audio_webhooks/read.sql", user).fetch_optional(self.db.pool()).await?)
     }
 
     /// Enables or disables it, as its owner asks. `None`: none is set.
@@ -106,11 +98,7 @@ impl Outbox {
         user: &UserId,
         enabled: bool,
     ) -> Result<Option<AudioWebhook>, Error> {
-        Ok(sqlx::query_as(include_str!("../sql/audio_webhooks/switch.sql"))
-            .bind(user.as_str())
-            .bind(enabled)
-            .fetch_optional(self.db.pool())
-            .await?)
+        Ok(query_as!("audio_webhooks/switch.sql", user, enabled).fetch_optional(self.db.pool()).await?)
     }
 
     /// Where the user's audio is to be posted; `None` where none is set, it is disabled, or the user is being deleted.
@@ -119,10 +107,7 @@ impl Outbox {
     /// When the database does not answer, or its secret cannot be opened.
     pub async fn audio_receiver(&self, user: &UserId) -> Result<Option<AudioReceiver>, Error> {
         let stored: Option<StoredReceiver> =
-            sqlx::query_as(include_str!("../sql/audio_webhooks/to_send.sql"))
-                .bind(user.as_str())
-                .fetch_optional(self.db.pool())
-                .await?;
+            query_as!("audio_webhooks/to_send.sql", user).fetch_optional(self.db.pool()).await?;
         let Some(StoredReceiver { url, seconds, secret, version, now }) = stored else { return Ok(None) };
         let secret = self.db.secrets().open(Context::audio(user.as_str()), &secret)?;
         Ok(Some(AudioReceiver { url, seconds, secret, version, now }))
@@ -137,32 +122,28 @@ impl Outbox {
     ) -> Result<(), Error> {
         // Nearly all requests are delivered, and change nothing: they take no lock.
         if try_says == Health::Alive {
-            let found: Option<HealthNow> = sqlx::query_as(include_str!("../sql/audio_webhooks/health.sql"))
-                .bind(user.as_str())
-                .bind(version)
-                .fetch_optional(self.db.pool())
-                .await?;
+            let found: Option<HealthNow> =
+                query_as!("audio_webhooks/health.sql", user, version).fetch_optional(self.db.pool()).await?;
             if found.and_then(|found| after(&found.health, try_says, found.now)).is_none() {
                 return Ok(());
             }
         }
         let (mut transaction, now) = self.db.begin().await?;
-        let health: Option<ReceiverHealth> = sqlx::query_as(include_str!("../sql/audio_webhooks/lock.sql"))
-            .bind(user.as_str())
-            .bind(version)
-            .fetch_optional(&mut *transaction)
-            .await?;
+        let health: Option<ReceiverHealth> =
+            query_as!("audio_webhooks/lock.sql", user, version).fetch_optional(&mut *transaction).await?;
         let changed = health.and_then(|health| after(&health, try_says, now));
         if let Some(health) = changed {
-            sqlx::query(include_str!("../sql/audio_webhooks/store_health.sql"))
-                .bind(user.as_str())
-                .bind(health.enabled)
-                .bind(health.disabled_reason)
-                .bind(health.failing_since)
-                .bind(health.consecutive_failures)
-                .bind(health.last_success_at)
-                .execute(&mut *transaction)
-                .await?;
+            query!(
+                "audio_webhooks/store_health.sql",
+                user,
+                health.enabled,
+                health.disabled_reason,
+                health.failing_since,
+                health.consecutive_failures,
+                health.last_success_at
+            )
+            .execute(&mut *transaction)
+            .await?;
         }
         Ok(transaction.commit().await?)
     }

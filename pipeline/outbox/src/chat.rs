@@ -1,6 +1,6 @@
 //! What apps write into their users' chats, and the pushes that go with it.
 
-use db::{Error, Repeat, RequestKey, idempotency};
+use db::{Error, Repeat, RequestKey, idempotency, query, query_as};
 use records::{Timestamp, UserId};
 
 use crate::Outbox;
@@ -68,9 +68,7 @@ impl Outbox {
     /// writes. The message and its pushes are one transaction; a refused message counts for nothing.
     pub async fn send_app_message(&self, message: &AppMessage<'_>) -> Result<Notified, Error> {
         let mut transaction = self.db.begin_without_clock().await?;
-        let install: Option<InstallRow> = sqlx::query_as(include_str!("../sql/chat/lock_install.sql"))
-            .bind(message.user.as_str())
-            .bind(message.app)
+        let install: Option<InstallRow> = query_as!("chat/lock_install.sql", &message.user, message.app)
             .fetch_optional(&mut *transaction)
             .await?;
         let Some(install) = install else { return Ok(Notified::NotInstalled) };
@@ -85,15 +83,17 @@ impl Outbox {
             }
         }
         let thread = if install.chat_target == "main" { "main" } else { message.app };
-        let sent: SentRow = sqlx::query_as(include_str!("../sql/chat/send.sql"))
-            .bind(message.user.as_str())
-            .bind(message.app)
-            .bind(thread)
-            .bind(message.id)
-            .bind(message.text)
-            .bind(MESSAGES_PER_HOUR)
-            .fetch_one(&mut *transaction)
-            .await?;
+        let sent: SentRow = query_as!(
+            "chat/send.sql",
+            &message.user,
+            message.app,
+            thread,
+            message.id,
+            message.text,
+            MESSAGES_PER_HOUR
+        )
+        .fetch_one(&mut *transaction)
+        .await?;
         if !sent.is_written {
             return Ok(Notified::TooMany(sent.hour));
         }
@@ -101,15 +101,17 @@ impl Outbox {
             idempotency::note(&mut transaction, key, &[message.id], sent.now).await?;
         }
         let pushes = match install.chat_notify {
-            true => sqlx::query(include_str!("../sql/chat/push.sql"))
-                .bind(message.user.as_str())
-                .bind(message.id)
-                .bind(&install.name)
-                .bind(&install.chat_target)
-                .bind(sent.now)
-                .execute(&mut *transaction)
-                .await?
-                .rows_affected(),
+            true => query!(
+                "chat/push.sql",
+                &message.user,
+                message.id,
+                &install.name,
+                &install.chat_target,
+                sent.now
+            )
+            .execute(&mut *transaction)
+            .await?
+            .rows_affected(),
             false => 0,
         };
         transaction.commit().await?;

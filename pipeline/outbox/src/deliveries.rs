@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use db::After;
+use db::{After, sql};
 use records::{ConversationId, EventKind, Timestamp, UserId, WebhookFormat};
 use secrecy::SecretString;
 use sqlx::PgConnection;
@@ -156,13 +156,12 @@ pub async fn forget_objects(
     }
     // Two statements each: an index serves `conversation_id = $3` and another one `is null`, and neither serves both.
     let (cancel, erase) = match conversation {
-        Some(_) => (
-            include_str!("../sql/deliveries/cancel_of_conversation.sql"),
-            include_str!("../sql/deliveries/erase_of_conversation.sql"),
-        ),
+        Some(_) => {
+            (sql!("deliveries/cancel_of_conversation.sql"), sql!("deliveries/erase_of_conversation.sql"))
+        }
         None => (
-            include_str!("../sql/deliveries/cancel_of_no_conversation.sql"),
-            include_str!("../sql/deliveries/erase_of_no_conversation.sql"),
+            sql!("deliveries/cancel_of_no_conversation.sql"),
+            sql!("deliveries/erase_of_no_conversation.sql"),
         ),
     };
     for statement in [cancel, erase] {

@@ -1,6 +1,6 @@
 //! Webhook endpoints (DECISIONS §6).
 
-use db::{Error, lock_user, secrets::Context};
+use db::{Error, lock_user, query, query_as, query_scalar, secrets::Context, sql};
 use records::{EventKind, Timestamp, UserId, WebhookFormat};
 use secrecy::SecretString;
 use sqlx::{FromRow, PgConnection, postgres::PgRow};
@@ -80,12 +80,12 @@ pub enum EndpointChangeRefusal {
 
 impl Outbox {
     pub async fn endpoints(&self, user: &UserId) -> Result<Vec<Endpoint>, Error> {
-        let all = sqlx::query_as(include_str!("../sql/endpoints/list.sql")).bind(user.as_str());
+        let all = query_as!("endpoints/list.sql", user);
         Ok(all.fetch_all(self.db.pool()).await?)
     }
 
     pub async fn endpoint(&self, user: &UserId, id: &str) -> Result<Option<Endpoint>, Error> {
-        let one = sqlx::query_as(include_str!("../sql/endpoints/get.sql")).bind(user.as_str()).bind(id);
+        let one = query_as!("endpoints/get.sql", user, id);
         Ok(one.fetch_optional(self.db.pool()).await?)
     }
 
@@ -99,26 +99,18 @@ impl Outbox {
         let secret = self.db.secrets().seal(Context::endpoint(user.as_str(), &new.id), &new.secret)?;
         let (mut transaction, _) = self.db.begin_creating(&[&new.id]).await?;
         lock_user(&mut transaction, user).await?;
-        let (others, same_url): (i64, bool) = sqlx::query_as(include_str!("../sql/endpoints/count_own.sql"))
-            .bind(user.as_str())
-            .bind(&new.url)
-            .fetch_one(&mut *transaction)
-            .await?;
+        let (others, same_url): (i64, bool) =
+            query_as!("endpoints/count_own.sql", user, &new.url).fetch_one(&mut *transaction).await?;
         if same_url && !new.force {
             return Ok(Err(EndpointRefusal::SameUrl));
         }
         if others >= MOST {
             return Ok(Err(EndpointRefusal::TooMany));
         }
-        let endpoint = sqlx::query_as(include_str!("../sql/endpoints/create.sql"))
-            .bind(user.as_str())
-            .bind(&new.id)
-            .bind(&new.url)
-            .bind(events)
-            .bind(new.format.as_str())
-            .bind(secret)
-            .fetch_one(&mut *transaction)
-            .await?;
+        let endpoint =
+            query_as!("endpoints/create.sql", user, &new.id, &new.url, events, new.format.as_str(), secret)
+                .fetch_one(&mut *transaction)
+                .await?;
         transaction.commit().await?;
         Ok(Ok(endpoint))
     }
@@ -134,7 +126,8 @@ impl Outbox {
         if let Some(url) = change.url.as_deref().filter(|_| !change.force) {
             // As creating does: two that ask for one URL at once take turns.
             lock_user(&mut transaction, user).await?;
-            if is_of_another(&mut transaction, user, id, url).await? {
+            let of_another = query_scalar!("endpoints/is_of_another.sql", user, id, url);
+            if of_another.fetch_one(&mut *transaction).await? {
                 return Ok(Err(EndpointChangeRefusal::SameUrl));
             }
         }
@@ -164,14 +157,14 @@ impl Outbox {
         secret: &SecretString,
     ) -> Result<Option<Endpoint>, Error> {
         let sealed = self.db.secrets().seal(Context::endpoint(user.as_str(), id), secret)?;
-        let rotated = sqlx::query_as(include_str!("../sql/endpoints/rotate_secret.sql"));
+        let rotated = query_as!("endpoints/rotate_secret.sql");
         Ok(rotated.bind(user.as_str()).bind(id).bind(sealed).fetch_optional(self.db.pool()).await?)
     }
 
     /// Deletes an endpoint with its deliveries, and forgets what was answered of it. `false`: no such endpoint.
     pub async fn delete_endpoint(&self, user: &UserId, id: &str) -> Result<bool, Error> {
-        let deliveries = include_str!("../sql/endpoints/delete_deliveries.sql");
-        self.db.delete_with_rows(deliveries, include_str!("../sql/endpoints/delete.sql"), user, id).await
+        let deliveries = sql!("endpoints/delete_deliveries.sql");
+        self.db.delete_with_rows(deliveries, sql!("endpoints/delete.sql"), user, id).await
     }
 }
 
@@ -188,21 +181,6 @@ impl TryFrom<EventNames> for Vec<EventKind> {
     }
 }
 
-/// Whether the endpoint would get the URL of another one of the user's own.
-async fn is_of_another(
-    connection: &mut PgConnection,
-    user: &UserId,
-    id: &str,
-    url: &str,
-) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar(include_str!("../sql/endpoints/is_of_another.sql"))
-        .bind(user.as_str())
-        .bind(id)
-        .bind(url)
-        .fetch_one(connection)
-        .await
-}
-
 /// Changes an endpoint's row, and returns it unread: an operator enables one whose events only a newer version knows. Enabling
 /// clears every mark of failure; disabling one that is disabled keeps its reason.
 pub async fn write_change(
@@ -214,14 +192,16 @@ pub async fn write_change(
 ) -> Result<Option<PgRow>, sqlx::Error> {
     let events: Option<Vec<&str>> =
         change.events.as_ref().map(|events| events.iter().map(|event| event.as_str()).collect());
-    sqlx::query(include_str!("../sql/endpoints/update.sql"))
-        .bind(user.as_str())
-        .bind(id)
-        .bind(now)
-        .bind(change.url.as_deref())
-        .bind(events)
-        .bind(change.format.map(|format| format.as_str()))
-        .bind(change.enabled)
-        .fetch_optional(connection)
-        .await
+    query!(
+        "endpoints/update.sql",
+        user,
+        id,
+        now,
+        change.url.as_deref(),
+        events,
+        change.format.map(|format| format.as_str()),
+        change.enabled
+    )
+    .fetch_optional(connection)
+    .await
 }

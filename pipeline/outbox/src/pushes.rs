@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use db::{Error, change_of_user};
+use db::{Error, query, query_scalar};
 use records::{ActionItemId, Timestamp, UserId};
 
 use crate::{
@@ -92,10 +92,8 @@ impl Outbox {
     /// waits. What waits for a subscription that has enough under way counts when one of these tries ends: that wakes the
     /// sender of this process.
     pub async fn next_push_in(&self, policy: &PushPolicy) -> Result<Option<Duration>, Error> {
-        let seconds: Option<f64> = sqlx::query_scalar(include_str!("../sql/pushes/next_in.sql"))
-            .bind(policy.per_subscription)
-            .fetch_one(self.db.pool())
-            .await?;
+        let seconds: Option<f64> =
+            query_scalar!("pushes/next_in.sql", policy.per_subscription).fetch_one(self.db.pool()).await?;
         Ok(seconds.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default()))
     }
 
@@ -118,55 +116,51 @@ impl Outbox {
         let (user, subscription) = (claimed.user_id.as_str(), claimed.subscription_id.as_str());
         // Subscriptions come before their pushes in the order of locks. One that was removed took this push along, and
         // one that is gone, or failed for days, was to be removed.
-        let found: Option<bool> = sqlx::query_scalar(include_str!("../sql/subscriptions/lock.sql"))
-            .bind(user)
-            .bind(subscription)
+        let found: Option<bool> = query_scalar!("subscriptions/lock.sql", user, subscription)
             .fetch_optional(&mut *transaction)
             .await?;
         if found.is_none() {
             return Ok(matches!(outcome.health(), Health::Gone | Health::Failing));
         }
         let ending = decide(outcome, claimed.try_number, &policy.schedule, now);
-        let written = sqlx::query(include_str!("../sql/pushes/finish.sql"))
-            .bind(user)
-            .bind(subscription)
-            .bind(&claimed.delivery_id)
-            .bind(claimed.epoch)
-            .bind(ending.status)
-            .bind(ending.next_at)
-            .bind(ending.last_status.map(i32::from))
-            .bind(ending.last_error)
-            .bind(now)
-            .execute(&mut *transaction)
-            .await?;
+        let written = query!(
+            "pushes/finish.sql",
+            user,
+            subscription,
+            &claimed.delivery_id,
+            claimed.epoch,
+            ending.status,
+            ending.next_at,
+            ending.last_status.map(i32::from),
+            ending.last_error,
+            now
+        )
+        .execute(&mut *transaction)
+        .await?;
         if written.rows_affected() == 0 {
             // Whether it was written before, under the same claim: a sender without an answer repeats it.
-            return Ok(sqlx::query_scalar(include_str!("../sql/pushes/is_finished.sql"))
-                .bind(user)
-                .bind(subscription)
-                .bind(&claimed.delivery_id)
-                .bind(claimed.epoch)
-                .bind(ending.status)
-                .bind(ending.last_error)
-                .fetch_one(&mut *transaction)
-                .await?);
+            return Ok(query_scalar!(
+                "pushes/is_finished.sql",
+                user,
+                subscription,
+                &claimed.delivery_id,
+                claimed.epoch,
+                ending.status,
+                ending.last_error
+            )
+            .fetch_one(&mut *transaction)
+            .await?);
         }
         let is_over = match outcome.health() {
             Health::Alive => {
-                sqlx::query(include_str!("../sql/subscriptions/note_success.sql"))
-                    .bind(user)
-                    .bind(subscription)
-                    .bind(now)
+                query!("subscriptions/note_success.sql", user, subscription, now)
                     .execute(&mut *transaction)
                     .await?;
                 false
             }
             Health::Failing => {
                 let since: Option<Timestamp> =
-                    sqlx::query_scalar(include_str!("../sql/subscriptions/note_failure.sql"))
-                        .bind(user)
-                        .bind(subscription)
-                        .bind(now)
+                    query_scalar!("subscriptions/note_failure.sql", user, subscription, now)
                         .fetch_optional(&mut *transaction)
                         .await?;
                 let is_given_up = ending.next_at.is_none();
@@ -180,8 +174,7 @@ impl Outbox {
         };
         if is_over {
             // A browser that let its subscription go makes a new one; a webhook that says 410 is taken at its word.
-            let delete = include_str!("../sql/subscriptions/delete.sql");
-            change_of_user(&mut transaction, delete, &claimed.user_id, subscription).await?;
+            query!("subscriptions/delete.sql", user, subscription).execute(&mut *transaction).await?;
         }
         transaction.commit().await?;
         // One more of this user's may be sent.

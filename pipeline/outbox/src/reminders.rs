@@ -6,7 +6,7 @@
 
 use std::slice;
 
-use db::Error;
+use db::{Error, array, query, query_as};
 use records::{Timestamp, UserId};
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -91,21 +91,14 @@ pub async fn cancel(
         return Ok(());
     }
     lock_subscriptions(connection, user).await?;
-    sqlx::query(include_str!("../sql/reminders/cancel.sql"))
-        .bind(user.as_str())
-        .bind(items)
-        .execute(&mut *connection)
-        .await?;
+    query!("reminders/cancel.sql", user, items).execute(&mut *connection).await?;
     take_back(connection, user, items, now).await
 }
 
 /// Subscriptions come before their pushes in the order of locks: one that is being removed takes its pushes along, and the end
 /// of a try holds the one before the other. A deletion of items locks them first: an item takes its pushes along, too.
 pub async fn lock_subscriptions(connection: &mut PgConnection, user: &UserId) -> Result<(), Error> {
-    sqlx::query(include_str!("../sql/subscriptions/share.sql"))
-        .bind(user.as_str())
-        .execute(connection)
-        .await?;
+    query!("subscriptions/share.sql", user).execute(connection).await?;
     Ok(())
 }
 
@@ -116,12 +109,7 @@ async fn take_back(
     items: &[&str],
     now: Timestamp,
 ) -> Result<(), Error> {
-    sqlx::query(include_str!("../sql/pushes/take_back.sql"))
-        .bind(user.as_str())
-        .bind(items)
-        .bind(now)
-        .execute(connection)
-        .await?;
+    query!("pushes/take_back.sql", user, items, now).execute(connection).await?;
     Ok(())
 }
 
@@ -131,13 +119,15 @@ async fn next_revisions(
     dues: &[Due],
     now: Timestamp,
 ) -> Result<Vec<Noticed>, Error> {
-    Ok(sqlx::query_as(include_str!("../sql/reminders/schedule.sql"))
-        .bind(user.as_str())
-        .bind(now)
-        .bind(dues.iter().map(|due| due.item.as_str()).collect::<Vec<_>>())
-        .bind(dues.iter().map(|due| due.due_at).collect::<Vec<_>>())
-        .fetch_all(connection)
-        .await?)
+    Ok(query_as!(
+        "reminders/schedule.sql",
+        user,
+        now,
+        array(dues, |due| due.item.as_str()),
+        array(dues, |due| due.due_at)
+    )
+    .fetch_all(connection)
+    .await?)
 }
 
 /// Writes a push per item and subscription. A subscription that is being removed is waited for, and then there is
@@ -150,15 +140,17 @@ async fn write_pushes(
     now: Timestamp,
 ) -> Result<u64, Error> {
     let ids: Vec<String> = noticed.iter().map(|one| delivery_id(user, one, notice)).collect();
-    let written = sqlx::query(include_str!("../sql/pushes/write.sql"))
-        .bind(user.as_str())
-        .bind(notice.as_str())
-        .bind(now)
-        .bind(ids)
-        .bind(noticed.iter().map(|one| one.item.as_str()).collect::<Vec<_>>())
-        .bind(noticed.iter().map(|one| one.due_at).collect::<Vec<_>>())
-        .execute(connection)
-        .await?;
+    let written = query!(
+        "pushes/write.sql",
+        user,
+        notice.as_str(),
+        now,
+        ids,
+        array(noticed, |one| one.item.as_str()),
+        array(noticed, |one| one.due_at)
+    )
+    .execute(connection)
+    .await?;
     Ok(written.rows_affected())
 }
 
@@ -176,11 +168,8 @@ impl Outbox {
     pub async fn fire_reminders(&self, limit: i64) -> Result<usize, Error> {
         let (mut transaction, now) = self.db.begin().await?;
         // An item that is done, or has another date by now, is nothing to be reminded of.
-        let fired: Vec<Fired> = sqlx::query_as(include_str!("../sql/reminders/take_due.sql"))
-            .bind(now)
-            .bind(limit)
-            .fetch_all(&mut *transaction)
-            .await?;
+        let fired: Vec<Fired> =
+            query_as!("reminders/take_due.sql", now, limit).fetch_all(&mut *transaction).await?;
         for Fired { user_id, noticed, .. } in fired.iter().filter(|reminder| reminder.is_open) {
             write_pushes(&mut transaction, user_id, slice::from_ref(noticed), Notice::Due, now).await?;
         }

@@ -1,6 +1,6 @@
 //! Where a person is reminded: browsers (web push) and webhooks of the person's own (DECISIONS §3, "push").
 
-use db::{Error, lock_user, secrets::Context};
+use db::{Error, lock_user, query_as, query_scalar, secrets::Context, sql};
 use records::{Timestamp, UserId};
 use secrecy::SecretString;
 use uuid::Uuid;
@@ -71,11 +71,8 @@ impl Outbox {
         let (mut transaction, now) = self.db.begin_creating(&[&id]).await?;
         // Two that subscribe at once are counted one after the other.
         lock_user(&mut transaction, user).await?;
-        let others: i64 = sqlx::query_scalar(include_str!("../sql/subscriptions/count_others.sql"))
-            .bind(user.as_str())
-            .bind(&id)
-            .fetch_one(&mut *transaction)
-            .await?;
+        let others: i64 =
+            query_scalar!("subscriptions/count_others.sql", user, &id).fetch_one(&mut *transaction).await?;
         if others >= MOST {
             return Ok(Err(TooManySubscriptions));
         }
@@ -85,31 +82,22 @@ impl Outbox {
             }
             SubscriptionKind::Webhook => (None, None),
         };
-        let stored = sqlx::query_as(include_str!("../sql/subscriptions/upsert.sql"))
-            .bind(user.as_str())
-            .bind(&id)
-            .bind(new.kind.as_str())
-            .bind(&new.url)
-            .bind(p256dh)
-            .bind(auth)
-            .bind(now)
-            .fetch_one(&mut *transaction)
-            .await?;
+        let stored =
+            query_as!("subscriptions/upsert.sql", user, &id, new.kind.as_str(), &new.url, p256dh, auth, now)
+                .fetch_one(&mut *transaction)
+                .await?;
         transaction.commit().await?;
         Ok(Ok(stored))
     }
 
     pub async fn subscriptions(&self, user: &UserId) -> Result<Vec<Subscription>, Error> {
-        Ok(sqlx::query_as(include_str!("../sql/subscriptions/list.sql"))
-            .bind(user.as_str())
-            .fetch_all(self.db.pool())
-            .await?)
+        Ok(query_as!("subscriptions/list.sql", user).fetch_all(self.db.pool()).await?)
     }
 
     /// Removes a subscription with what was still to be sent to it, and forgets what was answered of it. `false`: no such subscription.
     pub async fn unsubscribe(&self, user: &UserId, id: &str) -> Result<bool, Error> {
-        let pushes = include_str!("../sql/subscriptions/delete_pushes.sql");
-        self.db.delete_with_rows(pushes, include_str!("../sql/subscriptions/delete.sql"), user, id).await
+        let pushes = sql!("subscriptions/delete_pushes.sql");
+        self.db.delete_with_rows(pushes, sql!("subscriptions/delete.sql"), user, id).await
     }
 }
 

@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use db::{
-    Error,
+    Error, array,
     cursor::{self, Cursor, KeysetPage},
+    query, query_as,
 };
 use job::{Dispatch, Generation, JobId, Timestamp};
 use records::UserId;
@@ -57,9 +58,7 @@ pub struct Unhanded {
 impl Outbox {
     /// Takes at most `limit` dispatches that the task queue does not have, for 30 s: then they may be taken again.
     pub async fn claim_hand_overs(&self, limit: u32) -> Result<Vec<HandOver>, Error> {
-        let rows: Vec<Row> = sqlx::query_as(include_str!("../sql/tasks/claim.sql"))
-            .bind(i64::from(limit))
-            .bind(HOLD.as_secs_f64())
+        let rows: Vec<Row> = query_as!("tasks/claim.sql", i64::from(limit), HOLD.as_secs_f64())
             .fetch_all(self.db.pool())
             .await?;
         Ok(rows.into_iter().map(HandOver::from).collect())
@@ -73,13 +72,14 @@ impl Outbox {
         if handed.is_empty() {
             return Ok(());
         }
-        let (users, jobs, dispatches) = keys(handed.iter());
-        sqlx::query(include_str!("../sql/tasks/handed.sql"))
-            .bind(users)
-            .bind(jobs)
-            .bind(dispatches)
-            .execute(self.db.pool())
-            .await?;
+        query!(
+            "tasks/handed.sql",
+            array(handed, |one| one.user_id.as_str()),
+            array(handed, |one| one.job_id.as_str()),
+            array(handed, |one| one.dispatch.0)
+        )
+        .execute(self.db.pool())
+        .await?;
         Ok(())
     }
 
@@ -91,35 +91,29 @@ impl Outbox {
         if failed.is_empty() {
             return Ok(());
         }
-        let (users, jobs, dispatches) = keys(failed.iter().map(|(hand_over, _)| hand_over));
-        let waits: Vec<f64> = failed.iter().map(|(_, wait)| wait.as_secs_f64()).collect();
-        sqlx::query(include_str!("../sql/tasks/refused.sql"))
-            .bind(users)
-            .bind(jobs)
-            .bind(dispatches)
-            .bind(waits)
-            .execute(self.db.pool())
-            .await?;
+        query!(
+            "tasks/refused.sql",
+            array(failed, |(one, _)| one.user_id.as_str()),
+            array(failed, |(one, _)| one.job_id.as_str()),
+            array(failed, |(one, _)| one.dispatch.0),
+            array(failed, |(_, wait)| wait.as_secs_f64())
+        )
+        .execute(self.db.pool())
+        .await?;
         Ok(())
     }
 
     /// The dispatch that waits longest for the task queue.
     pub async fn oldest_unhanded(&self) -> Result<Unhanded, Error> {
-        let found: Option<Unhanded> = sqlx::query_as(include_str!("../sql/tasks/oldest_unhanded.sql"))
-            .fetch_optional(self.db.pool())
-            .await?;
+        let found: Option<Unhanded> =
+            query_as!("tasks/oldest_unhanded.sql").fetch_optional(self.db.pool()).await?;
         Ok(found.unwrap_or_default())
     }
 
     /// At most `limit` jobs after `after` whose task should have been delivered by now, oldest first.
     pub async fn due_tasks(&self, after: Option<&Cursor>, limit: i64) -> Result<KeysetPage<DueTask>, Error> {
         let (at, _, job) = cursor::bound(after);
-        let rows: Vec<DueRow> = sqlx::query_as(include_str!("../sql/tasks/due.sql"))
-            .bind(at)
-            .bind(job)
-            .bind(limit)
-            .fetch_all(self.db.pool())
-            .await?;
+        let rows: Vec<DueRow> = query_as!("tasks/due.sql", at, job, limit).fetch_all(self.db.pool()).await?;
         let next = cursor::next_cursor(rows.len(), limit, rows.last().map(|row| &row.place));
         let due = |row: DueRow| DueTask {
             user_id: row.place.user_id,
@@ -130,17 +124,6 @@ impl Outbox {
         };
         Ok(KeysetPage { found: rows.into_iter().map(due).collect(), next })
     }
-}
-
-/// The columns by which the statements name rows.
-fn keys<'a>(hand_overs: impl Iterator<Item = &'a HandOver>) -> (Vec<String>, Vec<String>, Vec<i64>) {
-    let (mut users, mut jobs, mut dispatches) = (Vec::new(), Vec::new(), Vec::new());
-    for hand_over in hand_overs {
-        users.push(hand_over.user_id.as_str().to_owned());
-        jobs.push(hand_over.job_id.as_str().to_owned());
-        dispatches.push(hand_over.dispatch.0);
-    }
-    (users, jobs, dispatches)
 }
 
 #[derive(sqlx::FromRow)]

@@ -3,7 +3,7 @@
 //! An app belongs to its owner's rows, an install to those of the user who installed it: no transaction writes both. An install
 //! whose app is gone, switched off or no longer public is ignored, and pruned by the round.
 
-use db::{Error, secrets::Context};
+use db::{Error, query, query_as, secrets::Context};
 use records::{Timestamp, UserId};
 use secrecy::SecretString;
 use sqlx::{PgExecutor, Postgres, postgres::PgArguments, query::QueryAs};
@@ -138,10 +138,7 @@ impl Store {
 
     /// Their ids and names alone: what calling them needs may be megabytes.
     pub async fn installed_app_names(&self, user: &UserId) -> Result<Vec<(String, String)>, Error> {
-        Ok(sqlx::query_as(include_str!("../sql/apps/installed_names.sql"))
-            .bind(user.as_str())
-            .fetch_all(self.db.pool())
-            .await?)
+        Ok(query_as!("apps/installed_names.sql", user).fetch_all(self.db.pool()).await?)
     }
 
     /// One of them.
@@ -150,22 +147,14 @@ impl Store {
     }
 
     async fn list_installed(&self, user: &UserId, id: Option<&str>) -> Result<Vec<InstalledApp>, Error> {
-        let rows: Vec<InstalledRow> = sqlx::query_as(include_str!("../sql/apps/installed.sql"))
-            .bind(user.as_str())
-            .bind(id)
-            .fetch_all(self.db.pool())
-            .await?;
+        let rows: Vec<InstalledRow> =
+            query_as!("apps/installed.sql", user, id).fetch_all(self.db.pool()).await?;
         Ok(rows.into_iter().map(|row| row.app(self)).collect())
     }
 
     /// Notes whether an app's server answers. Written only where that changes.
     pub async fn note_app_outcome(&self, owner: &UserId, id: &str, failing: bool) -> Result<(), Error> {
-        sqlx::query(include_str!("../sql/apps/note_outcome.sql"))
-            .bind(owner.as_str())
-            .bind(id)
-            .bind(failing)
-            .execute(self.db.pool())
-            .await?;
+        query!("apps/note_outcome.sql", owner, id, failing).execute(self.db.pool()).await?;
         Ok(())
     }
 }
@@ -180,13 +169,7 @@ fn listed<'q>(
     id: Option<&'q str>,
     filter: &AppFilter,
 ) -> QueryAs<'q, Postgres, App, PgArguments> {
-    sqlx::query_as(include_str!("../sql/apps/list.sql"))
-        .bind(user.as_str())
-        .bind(id)
-        .bind(filter.installed)
-        .bind(filter.mine)
-        .bind(filter.limit)
-        .bind(filter.offset)
+    query_as!("apps/list.sql", user, id, filter.installed, filter.mine, filter.limit, filter.offset)
 }
 
 /// The bytes of what an app's owner and server wrote at length.

@@ -3,7 +3,7 @@
 //! transactions at the limit the second sees the first. Live jobs are counted by an index, up to the limit and no further.
 
 use chrono::{Days, NaiveDate, NaiveTime};
-use db::Error;
+use db::{Error, query, query_as, query_scalar};
 use records::{Budget, OverBudget, Timestamp, UserId};
 use sqlx::PgConnection;
 
@@ -81,11 +81,8 @@ impl Store {
     /// A user's limits and what is used of them. `None`: no such user.
     pub async fn user_budget(&self, user: &UserId) -> Result<Option<UserBudget>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        let counted: Option<Counted> = sqlx::query_as(include_str!("../sql/budgets/used.sql"))
-            .bind(user.as_str())
-            .bind(now.date_naive())
-            .fetch_optional(&mut *transaction)
-            .await?;
+        let counted: Option<Counted> =
+            query_as!("budgets/used.sql", user, now.date_naive()).fetch_optional(&mut *transaction).await?;
         let Some(Counted { conversations: conversations_today, bytes, own }) = counted else {
             return Ok(None);
         };
@@ -106,13 +103,10 @@ impl Store {
         charge: Charge,
         now: Timestamp,
     ) -> Result<(), Error> {
-        let Counted { conversations, bytes, own } = sqlx::query_as(include_str!("../sql/budgets/charge.sql"))
-            .bind(user.as_str())
-            .bind(now.date_naive())
-            .bind(charge.conversations)
-            .bind(charge.bytes)
-            .fetch_one(&mut *connection)
-            .await?;
+        let Counted { conversations, bytes, own } =
+            query_as!("budgets/charge.sql", user, now.date_naive(), charge.conversations, charge.bytes)
+                .fetch_one(&mut *connection)
+                .await?;
         let limits = own.or(self.budgets);
         let over = |budget, limit, retry_after| Err(OverBudget { budget, limit, retry_after }.into());
         if charge.conversations > 0 && exceeds(conversations, limits.conversations_per_day) {
@@ -151,22 +145,14 @@ pub async fn refund(connection: &mut PgConnection, user: &UserId, bytes: i64) ->
     if bytes == 0 {
         return Ok(());
     }
-    sqlx::query(include_str!("../sql/budgets/refund.sql"))
-        .bind(user.as_str())
-        .bind(bytes)
-        .execute(connection)
-        .await?;
+    query!("budgets/refund.sql", user, bytes).execute(connection).await?;
     Ok(())
 }
 
 async fn live_jobs(connection: &mut PgConnection, user: &UserId, limit: i64) -> Result<i64, Error> {
     // Without a limit, what is shown is counted this far.
     let most = if limit > 0 { limit } else { 1_000_000 };
-    Ok(sqlx::query_scalar(include_str!("../sql/budgets/live_jobs.sql"))
-        .bind(user.as_str())
-        .bind(most.saturating_add(1))
-        .fetch_one(connection)
-        .await?)
+    Ok(query_scalar!("budgets/live_jobs.sql", user, most.saturating_add(1)).fetch_one(connection).await?)
 }
 
 /// What a user's account holds, and the user's own limits.

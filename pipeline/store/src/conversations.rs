@@ -9,7 +9,7 @@ pub use view::views;
 
 use std::convert::Infallible;
 
-use db::Error;
+use db::{Error, query, query_as};
 use records::{ActionItem, Category, Conversation, ConversationId, FolderId, Segment, UserId};
 
 use crate::{DatePage, Store, folders::hold_folder};
@@ -100,10 +100,7 @@ impl Store {
     /// The user's most recently active conversation in progress; the stub of a socket into which nothing was said yet is
     /// none.
     pub async fn in_progress(&self, user: &UserId) -> Result<Option<InProgress>, Error> {
-        Ok(sqlx::query_as(include_str!("../sql/conversations/in_progress.sql"))
-            .bind(user.as_str())
-            .fetch_optional(self.db.pool())
-            .await?)
+        Ok(query_as!("conversations/in_progress.sql", user).fetch_optional(self.db.pool()).await?)
     }
 
     /// Applies a person's change; what a person set survives completion and replay. `false`: there is no such conversation
@@ -122,17 +119,19 @@ impl Store {
             return Ok(false);
         }
         // A discarded mark that a person gave or took is no longer the dead letter's to take back.
-        let changed = sqlx::query(include_str!("../sql/conversations/change.sql"))
-            .bind(user.as_str())
-            .bind(conversation.as_str())
-            .bind(now)
-            .bind(change.title.as_deref())
-            .bind(change.discarded)
-            .bind(change.starred)
-            .bind(change.folder_id.is_some())
-            .bind(folder.map(FolderId::as_str))
-            .execute(&mut *transaction)
-            .await?;
+        let changed = query!(
+            "conversations/change.sql",
+            user,
+            conversation,
+            now,
+            change.title.as_deref(),
+            change.discarded,
+            change.starred,
+            change.folder_id.is_some(),
+            folder.map(FolderId::as_str)
+        )
+        .execute(&mut *transaction)
+        .await?;
         transaction.commit().await?;
         Ok(changed.rows_affected() > 0)
     }

@@ -1,6 +1,6 @@
 //! Folders. Locks of changes: the person's row, the folder, its conversations.
 
-use db::{Error, change_of_user, idempotency::forget_answers, lock_user};
+use db::{Error, idempotency::forget_answers, lock_user, query, query_as, query_scalar};
 use records::{FolderId, Timestamp, UserId};
 use sqlx::PgConnection;
 
@@ -73,18 +73,11 @@ pub enum DeletedFolder {
 impl Store {
     /// A person's folders in their order.
     pub async fn folders(&self, user: &UserId) -> Result<Vec<FolderView>, Error> {
-        Ok(sqlx::query_as(include_str!("../sql/folders/list.sql"))
-            .bind(user.as_str())
-            .fetch_all(self.db.pool())
-            .await?)
+        Ok(query_as!("folders/list.sql", user).fetch_all(self.db.pool()).await?)
     }
 
     pub async fn has_folder(&self, user: &UserId, folder: &FolderId) -> Result<bool, Error> {
-        Ok(sqlx::query_scalar(include_str!("../sql/folders/is_there.sql"))
-            .bind(user.as_str())
-            .bind(folder.as_str())
-            .fetch_one(self.db.pool())
-            .await?)
+        Ok(query_scalar!("folders/is_there.sql", user, folder).fetch_one(self.db.pool()).await?)
     }
 
     /// Stores a folder. `None`: no such person.
@@ -92,17 +85,19 @@ impl Store {
         let (mut transaction, now) = self.db.begin().await?;
         // Held, so that two folders at once get two places.
         lock_user(&mut transaction, user).await?;
-        let stored = sqlx::query_as(include_str!("../sql/folders/insert.sql"))
-            .bind(user.as_str())
-            .bind(new.id.as_str())
-            .bind(&new.name)
-            .bind(&new.description)
-            .bind(&new.color)
-            .bind(&new.icon)
-            .bind(new.order)
-            .bind(now)
-            .fetch_optional(&mut *transaction)
-            .await?;
+        let stored = query_as!(
+            "folders/insert.sql",
+            user,
+            new.id.as_str(),
+            &new.name,
+            &new.description,
+            &new.color,
+            &new.icon,
+            new.order,
+            now
+        )
+        .fetch_optional(&mut *transaction)
+        .await?;
         transaction.commit().await?;
         Ok(stored)
     }
@@ -115,18 +110,20 @@ impl Store {
         change: &FolderChange,
     ) -> Result<Option<FolderView>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        let stored = sqlx::query_as(include_str!("../sql/folders/update.sql"))
-            .bind(user.as_str())
-            .bind(folder.as_str())
-            .bind(now)
-            .bind(&change.name)
-            .bind(change.description.is_some())
-            .bind(change.description.clone().flatten())
-            .bind(&change.color)
-            .bind(&change.icon)
-            .bind(change.order)
-            .fetch_optional(&mut *transaction)
-            .await?;
+        let stored = query_as!(
+            "folders/update.sql",
+            user,
+            folder,
+            now,
+            &change.name,
+            change.description.is_some(),
+            change.description.clone().flatten(),
+            &change.color,
+            &change.icon,
+            change.order
+        )
+        .fetch_optional(&mut *transaction)
+        .await?;
         transaction.commit().await?;
         Ok(stored)
     }
@@ -139,28 +136,20 @@ impl Store {
         loop {
             let (mut transaction, now) = self.db.begin().await?;
             lock_user(&mut transaction, user).await?;
-            let is_system: Option<bool> = sqlx::query_scalar(include_str!("../sql/folders/lock.sql"))
-                .bind(user.as_str())
-                .bind(folder.as_str())
-                .fetch_optional(&mut *transaction)
-                .await?;
+            let is_system: Option<bool> =
+                query_scalar!("folders/lock.sql", user, folder).fetch_optional(&mut *transaction).await?;
             match is_system {
                 None => return Ok(DeletedFolder::Unknown),
                 Some(true) => return Ok(DeletedFolder::System),
                 Some(false) => {}
             }
-            let emptied = sqlx::query(include_str!("../sql/folders/empty.sql"))
-                .bind(user.as_str())
-                .bind(folder.as_str())
-                .bind(now)
-                .bind(TAKEN_OUT.cast_signed())
+            let emptied = query!("folders/empty.sql", user, folder, now, TAKEN_OUT.cast_signed())
                 .execute(&mut *transaction)
                 .await?
                 .rows_affected();
             taken_out += emptied;
             if emptied < TAKEN_OUT {
-                let delete = include_str!("../sql/folders/delete.sql");
-                change_of_user(&mut transaction, delete, user, folder.as_str()).await?;
+                query!("folders/delete.sql", user, folder).execute(&mut *transaction).await?;
                 forget_answers(&mut transaction, user, &[folder.as_str()]).await?;
                 transaction.commit().await?;
                 return Ok(DeletedFolder::Deleted { taken_out });
@@ -179,10 +168,7 @@ pub(crate) async fn hold_folder(
     user: &UserId,
     folder: &FolderId,
 ) -> Result<bool, Error> {
-    let held: Option<String> = sqlx::query_scalar(include_str!("../sql/folders/hold.sql"))
-        .bind(user.as_str())
-        .bind(folder.as_str())
-        .fetch_optional(connection)
-        .await?;
+    let held: Option<String> =
+        query_scalar!("folders/hold.sql", user, folder).fetch_optional(connection).await?;
     Ok(held.is_some())
 }

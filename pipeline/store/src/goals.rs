@@ -1,7 +1,7 @@
 //! Goals: at most three of a person's are active, also when two are made at once.
 
 use chrono::NaiveDate;
-use db::{Error, lock_user};
+use db::{Error, lock_user, query, query_as, sql};
 use records::{Goal, GoalFault, GoalId, GoalType, Measure, Timestamp, UserId};
 use sqlx::PgConnection;
 
@@ -67,21 +67,13 @@ pub struct GoalPoint {
 impl Store {
     /// A page of goals: active ones first, oldest first, then by id.
     pub async fn goals(&self, user: &UserId, filter: &GoalFilter) -> Result<Vec<Goal>, Error> {
-        Ok(sqlx::query_as(include_str!("../sql/goals/list.sql"))
-            .bind(user.as_str())
-            .bind(filter.include_inactive)
-            .bind(filter.limit)
-            .bind(filter.offset)
+        Ok(query_as!("goals/list.sql", user, filter.include_inactive, filter.limit, filter.offset)
             .fetch_all(self.db.pool())
             .await?)
     }
 
     pub async fn goal(&self, user: &UserId, goal: &GoalId) -> Result<Option<Goal>, Error> {
-        Ok(sqlx::query_as(include_str!("../sql/goals/get.sql"))
-            .bind(user.as_str())
-            .bind(goal.as_str())
-            .fetch_optional(self.db.pool())
-            .await?)
+        Ok(query_as!("goals/get.sql", user, goal).fetch_optional(self.db.pool()).await?)
     }
 
     /// Stores a goal as an active one; of three others that were active, the oldest no longer is (DECISIONS §3,
@@ -89,19 +81,21 @@ impl Store {
     pub async fn create_goal(&self, user: &UserId, new: &NewGoal) -> Result<Goal, Error> {
         let (mut transaction, now) = self.db.begin_creating(&[new.id.as_str()]).await?;
         lock_user(&mut transaction, user).await?;
-        let goal = sqlx::query_as(include_str!("../sql/goals/insert.sql"))
-            .bind(user.as_str())
-            .bind(new.id.as_str())
-            .bind(&new.title)
-            .bind(new.goal_type.as_str())
-            .bind(new.target_value)
-            .bind(new.current_value)
-            .bind(new.min_value)
-            .bind(new.max_value)
-            .bind(&new.unit)
-            .bind(now)
-            .fetch_one(&mut *transaction)
-            .await?;
+        let goal = query_as!(
+            "goals/insert.sql",
+            user,
+            new.id.as_str(),
+            &new.title,
+            new.goal_type.as_str(),
+            new.target_value,
+            new.current_value,
+            new.min_value,
+            new.max_value,
+            &new.unit,
+            now
+        )
+        .fetch_one(&mut *transaction)
+        .await?;
         make_room(&mut transaction, user, &new.id, now).await?;
         transaction.commit().await?;
         Ok(goal)
@@ -109,7 +103,7 @@ impl Store {
 
     /// Deletes a goal with its history. `false`: no such goal.
     pub async fn delete_goal(&self, user: &UserId, goal: &GoalId) -> Result<bool, Error> {
-        self.db.delete_of_user(include_str!("../sql/goals/delete.sql"), user, goal.as_str()).await
+        self.db.delete_of_user(sql!("goals/delete.sql"), user, goal.as_str()).await
     }
 
     /// Changes a goal, or says why not (DECISIONS §1, "goal"; §3, "goals").
@@ -132,20 +126,22 @@ impl Store {
         if !faults.is_empty() {
             return Ok(Err(GoalRefusal::Wrong(faults)));
         }
-        let changed = sqlx::query_as(include_str!("../sql/goals/update.sql"))
-            .bind(user.as_str())
-            .bind(goal.as_str())
-            .bind(now)
-            .bind(&change.title)
-            .bind(change.goal_type.map(GoalType::as_str))
-            .bind(change.target_value)
-            .bind(change.min_value)
-            .bind(change.max_value)
-            .bind(change.unit.is_some())
-            .bind(change.unit.clone().flatten())
-            .bind(change.is_active)
-            .fetch_one(&mut *transaction)
-            .await?;
+        let changed = query_as!(
+            "goals/update.sql",
+            user,
+            goal,
+            now,
+            &change.title,
+            change.goal_type.map(GoalType::as_str),
+            change.target_value,
+            change.min_value,
+            change.max_value,
+            change.unit.is_some(),
+            change.unit.clone().flatten(),
+            change.is_active
+        )
+        .fetch_one(&mut *transaction)
+        .await?;
         if activates {
             make_room(&mut transaction, user, goal, now).await?;
         }
@@ -170,21 +166,10 @@ impl Store {
         if !faults.is_empty() {
             return Ok(Err(GoalRefusal::Wrong(faults)));
         }
-        let changed = sqlx::query_as(include_str!("../sql/goals/set_progress.sql"))
-            .bind(user.as_str())
-            .bind(goal.as_str())
-            .bind(value)
-            .bind(now)
-            .fetch_one(&mut *transaction)
-            .await?;
+        let changed =
+            query_as!("goals/set_progress.sql", user, goal, value, now).fetch_one(&mut *transaction).await?;
         // The goal's row is locked by now: of two that tell a value at once, the second one stays in both places.
-        sqlx::query(include_str!("../sql/goals/note_progress.sql"))
-            .bind(user.as_str())
-            .bind(goal.as_str())
-            .bind(value)
-            .bind(now)
-            .execute(&mut *transaction)
-            .await?;
+        query!("goals/note_progress.sql", user, goal, value, now).execute(&mut *transaction).await?;
         transaction.commit().await?;
         Ok(Ok(changed))
     }
@@ -199,12 +184,7 @@ impl Store {
         if self.goal(user, goal).await?.is_none() {
             return Ok(None);
         }
-        let points = sqlx::query_as(include_str!("../sql/goals/progress.sql"))
-            .bind(user.as_str())
-            .bind(goal.as_str())
-            .bind(days)
-            .fetch_all(self.db.pool())
-            .await?;
+        let points = query_as!("goals/progress.sql", user, goal, days).fetch_all(self.db.pool()).await?;
         Ok(Some(points))
     }
 }
@@ -256,21 +236,11 @@ async fn make_room(
     newest: &GoalId,
     now: Timestamp,
 ) -> Result<(), Error> {
-    sqlx::query(include_str!("../sql/goals/end_oldest.sql"))
-        .bind(user.as_str())
-        .bind(newest.as_str())
-        .bind(now)
-        .bind(OTHERS)
-        .execute(connection)
-        .await?;
+    query!("goals/end_oldest.sql", user, newest.as_str(), now, OTHERS).execute(connection).await?;
     Ok(())
 }
 
 /// A person's goal as it stands; its row is locked until the transaction ends. `None`: no such goal.
 async fn locked(connection: &mut PgConnection, user: &UserId, goal: &GoalId) -> Result<Option<Goal>, Error> {
-    Ok(sqlx::query_as(include_str!("../sql/goals/lock.sql"))
-        .bind(user.as_str())
-        .bind(goal.as_str())
-        .fetch_optional(connection)
-        .await?)
+    Ok(query_as!("goals/lock.sql", user, goal).fetch_optional(connection).await?)
 }

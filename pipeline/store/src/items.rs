@@ -1,6 +1,6 @@
 //! Action items.
 
-use db::Error;
+use db::{Error, query_as};
 use records::{ActionItem, ConversationId, UserId};
 use sqlx::QueryBuilder;
 
@@ -43,11 +43,7 @@ impl Store {
 
     /// Those of the named items that still exist, in the order of their names.
     pub async fn action_items_named(&self, user: &UserId, ids: &[String]) -> Result<Vec<ActionItem>, Error> {
-        Ok(sqlx::query_as(include_str!("../sql/items/by_ids.sql"))
-            .bind(user.as_str())
-            .bind(ids)
-            .fetch_all(self.db.pool())
-            .await?)
+        Ok(query_as!("items/by_ids.sql", user, ids).fetch_all(self.db.pool()).await?)
     }
 }
 

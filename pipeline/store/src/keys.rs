@@ -1,6 +1,6 @@
 //! Developer keys: SHA-256 at rest (DECISIONS §1). Made by an operator's word, or by a person's own, which is counted.
 
-use db::{Error, idempotency::forget_answers, lock_user};
+use db::{Error, idempotency::forget_answers, lock_user, query, query_as, query_scalar, sql};
 use records::{Timestamp, UserId};
 use sqlx::{FromRow, PgConnection, postgres::PgRow};
 
@@ -89,11 +89,7 @@ impl Store {
             return Ok(Err(KeyRefusal::Expired));
         }
         lock_user(&mut transaction, user).await?;
-        let live: i64 = sqlx::query_scalar(include_str!("../sql/keys/count_live.sql"))
-            .bind(user.as_str())
-            .bind(now)
-            .fetch_one(&mut *transaction)
-            .await?;
+        let live: i64 = query_scalar!("keys/count_live.sql", user, now).fetch_one(&mut *transaction).await?;
         if live >= MOST {
             return Ok(Err(KeyRefusal::TooMany));
         }
@@ -101,12 +97,8 @@ impl Store {
             return Ok(Err(KeyRefusal::NoSuchPerson));
         }
         // The oldest of the keys that work no more go.
-        let gone: Vec<String> = sqlx::query_scalar(include_str!("../sql/keys/forget_old.sql"))
-            .bind(user.as_str())
-            .bind(now)
-            .bind(DEAD)
-            .fetch_all(&mut *transaction)
-            .await?;
+        let gone: Vec<String> =
+            query_scalar!("keys/forget_old.sql", user, now, DEAD).fetch_all(&mut *transaction).await?;
         let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
         forget_answers(&mut transaction, user, &gone).await?;
         transaction.commit().await?;
@@ -115,20 +107,17 @@ impl Store {
 
     /// The owner of a live (neither revoked nor expired) key; `last_used_at` is written at most once a minute.
     pub async fn key_owner(&self, sha256: &[u8; 32]) -> Result<Option<KeyOwner>, Error> {
-        let (find, note) = (include_str!("../sql/keys/owner.sql"), include_str!("../sql/keys/note_use.sql"));
+        let (find, note) = (sql!("keys/owner.sql"), sql!("keys/note_use.sql"));
         self.db.in_time(self.owner_of_key(find, note, sha256)).await
     }
 
     pub async fn keys(&self, user: &UserId) -> Result<Vec<Key>, Error> {
-        Ok(sqlx::query_as(include_str!("../sql/keys/list.sql"))
-            .bind(user.as_str())
-            .fetch_all(self.db.pool())
-            .await?)
+        Ok(query_as!("keys/list.sql", user).fetch_all(self.db.pool()).await?)
     }
 
     /// Revokes a key at once. `false`: the person has no live key of that id.
     pub async fn revoke_key(&self, user: &UserId, key_id: &str) -> Result<bool, Error> {
-        self.db.delete_of_user(include_str!("../sql/keys/revoke.sql"), user, key_id).await
+        self.db.delete_of_user(sql!("keys/revoke.sql"), user, key_id).await
     }
 
     /// The owner of the live key that `find` finds. `note` writes that it was used: that this is lost with the server costs nothing,
@@ -159,15 +148,17 @@ impl Store {
 
 /// `false`: no such person.
 async fn insert(connection: &mut PgConnection, user: &UserId, key: &NewKey) -> Result<bool, Error> {
-    let stored = sqlx::query(include_str!("../sql/keys/create.sql"))
-        .bind(user.as_str())
-        .bind(&key.id)
-        .bind(&key.name)
-        .bind(&key.prefix)
-        .bind(key.sha256.as_slice())
-        .bind(&key.scopes)
-        .bind(key.expires_at)
-        .execute(connection)
-        .await?;
+    let stored = query!(
+        "keys/create.sql",
+        user,
+        &key.id,
+        &key.name,
+        &key.prefix,
+        key.sha256.as_slice(),
+        &key.scopes,
+        key.expires_at
+    )
+    .execute(connection)
+    .await?;
     Ok(stored.rows_affected() > 0)
 }

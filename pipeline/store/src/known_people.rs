@@ -1,6 +1,6 @@
 //! The people whom a user knows: `person_id` of segments names one of them (DECISIONS §1, "a person of the user's").
 
-use db::Error;
+use db::{Error, query_as, sql};
 use records::{Timestamp, UserId};
 
 use crate::Store;
@@ -25,33 +25,18 @@ impl Store {
         limit: i64,
         offset: i64,
     ) -> Result<Vec<KnownPerson>, Error> {
-        Ok(sqlx::query_as(include_str!("../sql/people/list.sql"))
-            .bind(user.as_str())
-            .bind(limit)
-            .bind(offset)
-            .fetch_all(self.db.pool())
-            .await?)
+        Ok(query_as!("people/list.sql", user, limit, offset).fetch_all(self.db.pool()).await?)
     }
 
     /// One of them; `None`: the user knows no person of that id.
     pub async fn known_person(&self, user: &UserId, id: &str) -> Result<Option<KnownPerson>, Error> {
-        Ok(sqlx::query_as(include_str!("../sql/people/get.sql"))
-            .bind(user.as_str())
-            .bind(id)
-            .fetch_optional(self.db.pool())
-            .await?)
+        Ok(query_as!("people/get.sql", user, id).fetch_optional(self.db.pool()).await?)
     }
 
     /// Stores a person under a fresh id. From now on segments with that id are shown with the name.
     pub async fn know_person(&self, user: &UserId, id: &str, name: &str) -> Result<KnownPerson, Error> {
         let (mut transaction, now) = self.db.begin_creating(&[id]).await?;
-        let person = sqlx::query_as(include_str!("../sql/people/insert.sql"))
-            .bind(user.as_str())
-            .bind(id)
-            .bind(name)
-            .bind(now)
-            .fetch_one(&mut *transaction)
-            .await?;
+        let person = query_as!("people/insert.sql", user, id, name, now).fetch_one(&mut *transaction).await?;
         transaction.commit().await?;
         Ok(person)
     }
@@ -63,16 +48,11 @@ impl Store {
         id: &str,
         name: &str,
     ) -> Result<Option<KnownPerson>, Error> {
-        Ok(sqlx::query_as(include_str!("../sql/people/rename.sql"))
-            .bind(user.as_str())
-            .bind(id)
-            .bind(name)
-            .fetch_optional(self.db.pool())
-            .await?)
+        Ok(query_as!("people/rename.sql", user, id, name).fetch_optional(self.db.pool()).await?)
     }
 
     /// Forgets a person; segments keep the id, and their speaker is a number again. `false`: no such person.
     pub async fn forget_person(&self, user: &UserId, id: &str) -> Result<bool, Error> {
-        self.db.delete_of_user(include_str!("../sql/people/delete.sql"), user, id).await
+        self.db.delete_of_user(sql!("people/delete.sql"), user, id).await
     }
 }

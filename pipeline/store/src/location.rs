@@ -1,6 +1,6 @@
 //! Where users were within the last 30 minutes, for the tools of apps that they call.
 
-use db::Error;
+use db::{Error, query, query_as};
 use records::{Geolocation, Timestamp, UserId};
 
 use crate::Store;
@@ -14,32 +14,28 @@ impl Store {
         place: &Geolocation,
         at: Option<Timestamp>,
     ) -> Result<bool, Error> {
-        let noted = sqlx::query(include_str!("../sql/location/note.sql"))
-            .bind(user.as_str())
-            .bind(place.latitude)
-            .bind(place.longitude)
-            .bind(place.address.as_deref())
-            .bind(place.google_place_id.as_deref())
-            .bind(place.location_type.as_deref())
-            .bind(at)
-            .execute(self.db.pool())
-            .await?;
+        let noted = query!(
+            "location/note.sql",
+            user,
+            place.latitude,
+            place.longitude,
+            place.address.as_deref(),
+            place.google_place_id.as_deref(),
+            place.location_type.as_deref(),
+            at
+        )
+        .execute(self.db.pool())
+        .await?;
         Ok(noted.rows_affected() > 0)
     }
 
     /// Where a user is, if that was noted within the last 30 minutes.
     pub async fn location(&self, user: &UserId) -> Result<Option<Geolocation>, Error> {
-        Ok(sqlx::query_as(include_str!("../sql/location/read.sql"))
-            .bind(user.as_str())
-            .fetch_optional(self.db.pool())
-            .await?)
+        Ok(query_as!("location/read.sql", user).fetch_optional(self.db.pool()).await?)
     }
 
     pub async fn forget_location(&self, user: &UserId) -> Result<(), Error> {
-        sqlx::query(include_str!("../sql/location/delete.sql"))
-            .bind(user.as_str())
-            .execute(self.db.pool())
-            .await?;
+        query!("location/delete.sql", user).execute(self.db.pool()).await?;
         Ok(())
     }
 }

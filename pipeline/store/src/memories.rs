@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use db::{After, Error};
+use db::{After, Error, query_as};
 use records::{Memory, MemoryCategory, UserId};
 use sqlx::QueryBuilder;
 
@@ -51,11 +51,7 @@ impl Store {
 
     /// Those of the named memories that still exist, in the order of their names.
     pub async fn memories_named(&self, user: &UserId, ids: &[String]) -> Result<Vec<Memory>, Error> {
-        Ok(sqlx::query_as(include_str!("../sql/memories/by_ids.sql"))
-            .bind(user.as_str())
-            .bind(ids)
-            .fetch_all(self.db.pool())
-            .await?)
+        Ok(query_as!("memories/by_ids.sql", user, ids).fetch_all(self.db.pool()).await?)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use db::{Error, TurnLease};
+use db::{Error, TurnLease, query, query_as, query_scalar};
 use records::{Timestamp, UserId};
 use serde_json::Value;
 use sqlx::PgConnection;
@@ -86,32 +86,31 @@ impl Store {
         if let Some(reply) = repeated(&mut transaction, user, new).await? {
             return Ok(BegunTurn::Repeated(Box::new(reply)));
         }
-        sqlx::query(include_str!("../sql/messages/expire.sql"))
-            .bind(user.as_str())
-            .bind(&new.thread)
-            .bind(now)
-            .execute(&mut *transaction)
-            .await?;
-        sqlx::query(include_str!("../sql/messages/insert_messages.sql"))
-            .bind(user.as_str())
-            .bind(&new.thread)
-            .bind(&new.question_id)
-            .bind(&new.reply_id)
-            .bind(now)
-            .bind(&new.app_id)
-            .bind(&new.text)
-            .execute(&mut *transaction)
-            .await?;
-        let begun = sqlx::query(include_str!("../sql/messages/insert_turn.sql"))
-            .bind(user.as_str())
-            .bind(&new.thread)
-            .bind(&new.question_id)
-            .bind(&new.reply_id)
-            .bind(now)
-            .bind(&new.request_id)
-            .bind(new.lease.as_secs_f64())
-            .execute(&mut *transaction)
-            .await?;
+        query!("messages/expire.sql", user, &new.thread, now).execute(&mut *transaction).await?;
+        query!(
+            "messages/insert_messages.sql",
+            user,
+            &new.thread,
+            &new.question_id,
+            &new.reply_id,
+            now,
+            &new.app_id,
+            &new.text
+        )
+        .execute(&mut *transaction)
+        .await?;
+        let begun = query!(
+            "messages/insert_turn.sql",
+            user,
+            &new.thread,
+            &new.question_id,
+            &new.reply_id,
+            now,
+            &new.request_id,
+            new.lease.as_secs_f64()
+        )
+        .execute(&mut *transaction)
+        .await?;
         if begun.rows_affected() > 0 {
             transaction.commit().await?;
             return Ok(BegunTurn::Begun(now));
@@ -122,9 +121,7 @@ impl Store {
         if let Some(reply) = repeated(&mut connection, user, new).await? {
             return Ok(BegunTurn::Repeated(Box::new(reply)));
         }
-        let seconds: Option<i64> = sqlx::query_scalar(include_str!("../sql/messages/running_for.sql"))
-            .bind(user.as_str())
-            .bind(&new.thread)
+        let seconds: Option<i64> = query_scalar!("messages/running_for.sql", user, &new.thread)
             .fetch_optional(&mut *connection)
             .await?;
         Ok(BegunTurn::Busy(seconds.unwrap_or(1).unsigned_abs()))
@@ -150,16 +147,18 @@ impl Store {
     /// longer this process's, because another message began after its lease or its thread was cleared.
     pub async fn renew_turn(&self, turn: &TurnLease, so_far: &FinishedTurn) -> Result<bool, Error> {
         let renew = async {
-            let renewed = sqlx::query(include_str!("../sql/messages/renew_turn.sql"))
-                .bind(turn.user.as_str())
-                .bind(&turn.reply_id)
-                .bind(turn.lease.as_secs_f64())
-                .bind(&so_far.engine)
-                .bind(&so_far.sources)
-                .bind(&so_far.tools)
-                .bind(&so_far.text)
-                .execute(self.db.pool())
-                .await?;
+            let renewed = query!(
+                "messages/renew_turn.sql",
+                &turn.user,
+                &turn.reply_id,
+                turn.lease.as_secs_f64(),
+                &so_far.engine,
+                &so_far.sources,
+                &so_far.tools,
+                &so_far.text
+            )
+            .execute(self.db.pool())
+            .await?;
             Ok(renewed.rows_affected() > 0)
         };
         self.db.in_time(renew).await
@@ -174,18 +173,20 @@ impl Store {
         ended: &FinishedTurn,
     ) -> Result<bool, Error> {
         let finish = async {
-            let kept = sqlx::query(include_str!("../sql/messages/finish_turn.sql"))
-                .bind(user.as_str())
-                .bind(reply_id)
-                .bind(ended.status)
-                .bind(ended.trouble)
-                .bind(&ended.engine)
-                .bind(&ended.sources)
-                .bind(&ended.tools)
-                .bind(&ended.text)
-                .bind(SETTLED.as_secs_f64())
-                .execute(self.db.pool())
-                .await?;
+            let kept = query!(
+                "messages/finish_turn.sql",
+                user,
+                reply_id,
+                ended.status,
+                ended.trouble,
+                &ended.engine,
+                &ended.sources,
+                &ended.tools,
+                &ended.text,
+                SETTLED.as_secs_f64()
+            )
+            .execute(self.db.pool())
+            .await?;
             Ok(kept.rows_affected() > 0)
         };
         self.db.in_time(finish).await
@@ -199,12 +200,7 @@ impl Store {
         before: Option<&str>,
         limit: i64,
     ) -> Result<Vec<ChatMessage>, Error> {
-        Ok(sqlx::query_as(include_str!("../sql/messages/list.sql"))
-            .bind(user.as_str())
-            .bind(thread)
-            .bind(before)
-            .bind(limit)
-            .bind(SETTLED.as_secs_f64())
+        Ok(query_as!("messages/list.sql", user, thread, before, limit, SETTLED.as_secs_f64())
             .fetch_all(self.db.pool())
             .await?)
     }
@@ -219,18 +215,9 @@ impl Store {
     pub async fn clear_chat(&self, user: &UserId, thread: &str) -> Result<Option<u64>, Error> {
         loop {
             let (mut transaction, now) = self.db.begin().await?;
-            sqlx::query(include_str!("../sql/messages/expire.sql"))
-                .bind(user.as_str())
-                .bind(thread)
-                .bind(now)
-                .execute(&mut *transaction)
-                .await?;
-            let Cleared { running, cleared } = sqlx::query_as(include_str!("../sql/messages/clear.sql"))
-                .bind(user.as_str())
-                .bind(thread)
-                .bind(CLEARED)
-                .fetch_one(&mut *transaction)
-                .await?;
+            query!("messages/expire.sql", user, thread, now).execute(&mut *transaction).await?;
+            let Cleared { running, cleared } =
+                query_as!("messages/clear.sql", user, thread, CLEARED).fetch_one(&mut *transaction).await?;
             transaction.commit().await?;
             if running.is_some() || cleared < CLEARED {
                 return Ok(running.map(i64::unsigned_abs));
@@ -256,10 +243,7 @@ async fn repeated(
     new: &NewTurn,
 ) -> Result<Option<ChatMessage>, Error> {
     let Some(request) = &new.request_id else { return Ok(None) };
-    let reply: Option<String> = sqlx::query_scalar(include_str!("../sql/messages/repeated.sql"))
-        .bind(user.as_str())
-        .bind(&new.thread)
-        .bind(request)
+    let reply: Option<String> = query_scalar!("messages/repeated.sql", user, &new.thread, request)
         .fetch_optional(&mut *connection)
         .await?;
     match reply {
@@ -269,10 +253,5 @@ async fn repeated(
 }
 
 async fn one(connection: &mut PgConnection, user: &UserId, id: &str) -> Result<Option<ChatMessage>, Error> {
-    Ok(sqlx::query_as(include_str!("../sql/messages/one.sql"))
-        .bind(user.as_str())
-        .bind(id)
-        .bind(SETTLED.as_secs_f64())
-        .fetch_optional(connection)
-        .await?)
+    Ok(query_as!("messages/one.sql", user, id, SETTLED.as_secs_f64()).fetch_optional(connection).await?)
 }

@@ -6,7 +6,7 @@ mod passage;
 mod spelling;
 mod things;
 
-use db::Error;
+use db::{Error, query_as, sql};
 use futures::future::try_join_all;
 use records::{Timestamp, UserId};
 
@@ -81,9 +81,9 @@ impl Store {
     pub async fn search(&self, user: &UserId, query: &SearchQuery) -> Result<Vec<Found>, Error> {
         let Some(words) = self.words_of(&query.words, &query.language).await? else { return Ok(Vec::new()) };
         let kinds = [
-            (query.conversations, FoundKind::Conversation, include_str!("../sql/search/passages.sql")),
-            (query.memories, FoundKind::Memory, include_str!("../sql/search/memories.sql")),
-            (query.action_items, FoundKind::ActionItem, include_str!("../sql/search/items.sql")),
+            (query.conversations, FoundKind::Conversation, sql!("search/passages.sql")),
+            (query.memories, FoundKind::Memory, sql!("search/memories.sql")),
+            (query.action_items, FoundKind::ActionItem, sql!("search/items.sql")),
         ];
         let asked = kinds.into_iter().filter(|(is_asked, ..)| *is_asked);
         let lists = asked.map(|(_, kind, sql)| self.found(user, query, &words, kind, sql));
@@ -94,10 +94,7 @@ impl Store {
     pub(crate) async fn words_of(&self, words: &str, language: &str) -> Result<Option<Words>, Error> {
         let configuration = configuration_of(language);
         let [by_language, plain] = spelling::queries(words);
-        let (all, any): (String, String) = sqlx::query_as(include_str!("../sql/search/query.sql"))
-            .bind(by_language)
-            .bind(configuration)
-            .bind(plain)
+        let (all, any): (String, String) = query_as!("search/query.sql", by_language, configuration, plain)
             .fetch_one(self.db.pool())
             .await?;
         Ok((!all.is_empty()).then_some(Words { all, any, configuration }))

@@ -1,6 +1,6 @@
 //! People and their settings.
 
-use db::{Error, lock_user};
+use db::{Error, lock_user, query, query_as};
 use records::{Timestamp, UserId};
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -40,40 +40,41 @@ impl Store {
     /// Creates a person with the folders Work, Personal and Social. `false`: the id is taken, nothing was changed.
     pub async fn create_user(&self, id: &UserId, change: &UserChange) -> Result<bool, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        let created = sqlx::query(include_str!("../sql/users/create.sql"))
-            .bind(id.as_str())
-            .bind(change.name.as_ref().and_then(Option::as_deref))
-            .bind(change.time_zone.as_deref())
-            .bind(change.language.as_deref())
-            .bind(change.requires_byok)
-            .bind(change.apps.as_deref())
-            .bind(now)
-            .bind(change.limits.conversations_per_day.flatten())
-            .bind(change.limits.bytes.flatten())
-            .bind(change.limits.waiting_jobs.flatten())
-            .execute(&mut *transaction)
-            .await?;
+        let created = query!(
+            "users/create.sql",
+            id.as_str(),
+            change.name.as_ref().and_then(Option::as_deref),
+            change.time_zone.as_deref(),
+            change.language.as_deref(),
+            change.requires_byok,
+            change.apps.as_deref(),
+            now,
+            change.limits.conversations_per_day.flatten(),
+            change.limits.bytes.flatten(),
+            change.limits.waiting_jobs.flatten()
+        )
+        .execute(&mut *transaction)
+        .await?;
         if created.rows_affected() == 0 {
             return Ok(false);
         }
         let folder_id = |name: &str| Uuid::new_v5(&FOLDERS, format!("{id}\n{name}").as_bytes()).to_string();
-        sqlx::query(include_str!("../sql/folders/insert_system.sql"))
-            .bind(id.as_str())
-            .bind(FIRST_FOLDERS.map(|(name, _)| folder_id(name)).to_vec())
-            .bind(FIRST_FOLDERS.map(|(name, _)| name).to_vec())
-            .bind(FIRST_FOLDERS.map(|(_, rule)| rule).to_vec())
-            .bind(now)
-            .execute(&mut *transaction)
-            .await?;
+        query!(
+            "folders/insert_system.sql",
+            id.as_str(),
+            FIRST_FOLDERS.map(|(name, _)| folder_id(name)).to_vec(),
+            FIRST_FOLDERS.map(|(name, _)| name).to_vec(),
+            FIRST_FOLDERS.map(|(_, rule)| rule).to_vec(),
+            now
+        )
+        .execute(&mut *transaction)
+        .await?;
         transaction.commit().await?;
         Ok(true)
     }
 
     pub async fn user(&self, id: &UserId) -> Result<Option<User>, Error> {
-        Ok(sqlx::query_as(include_str!("../sql/users/get.sql"))
-            .bind(id.as_str())
-            .fetch_optional(self.db.pool())
-            .await?)
+        Ok(query_as!("users/get.sql", id.as_str()).fetch_optional(self.db.pool()).await?)
     }
 }
 
@@ -88,23 +89,25 @@ pub async fn write_change(
         lock_user(connection, id).await?;
         forget_words(connection, id, language).await?;
     }
-    Ok(sqlx::query_as(include_str!("../sql/users/change.sql"))
-        .bind(id.as_str())
-        .bind(now)
-        .bind(change.name.as_ref().and_then(Option::as_deref))
-        .bind(change.time_zone.as_deref())
-        .bind(change.language.as_deref())
-        .bind(change.requires_byok)
-        .bind(change.apps.as_deref())
-        .bind(change.name.is_some())
-        .bind(change.limits.conversations_per_day.is_some())
-        .bind(change.limits.conversations_per_day.flatten())
-        .bind(change.limits.bytes.is_some())
-        .bind(change.limits.bytes.flatten())
-        .bind(change.limits.waiting_jobs.is_some())
-        .bind(change.limits.waiting_jobs.flatten())
-        .fetch_optional(connection)
-        .await?)
+    Ok(query_as!(
+        "users/change.sql",
+        id.as_str(),
+        now,
+        change.name.as_ref().and_then(Option::as_deref),
+        change.time_zone.as_deref(),
+        change.language.as_deref(),
+        change.requires_byok,
+        change.apps.as_deref(),
+        change.name.is_some(),
+        change.limits.conversations_per_day.is_some(),
+        change.limits.conversations_per_day.flatten(),
+        change.limits.bytes.is_some(),
+        change.limits.bytes.flatten(),
+        change.limits.waiting_jobs.is_some(),
+        change.limits.waiting_jobs.flatten()
+    )
+    .fetch_optional(connection)
+    .await?)
 }
 
 /// The folders of every new person (DECISIONS §1), with the rules that automatic filing goes by.

@@ -3,7 +3,7 @@
 use std::slice;
 
 use chrono::Duration;
-use db::Error;
+use db::{Error, query, query_scalar};
 use job::Origin;
 use records::{ConversationId, Status, Timestamp, UserId};
 use sqlx::{PgConnection, Postgres, Transaction};
@@ -48,9 +48,7 @@ impl Ledger {
                 return self.repeat(transaction, user, &new.id, (&owner, keys), now).await;
             }
             if new.client_session_id.is_some()
-                && sqlx::query_scalar(include_str!("../../sql/admission/was_deleted.sql"))
-                    .bind(user.as_str())
-                    .bind(new.id.as_str())
+                && query_scalar!("admission/was_deleted.sql", user, new.id.as_str())
                     .fetch_one(&mut *transaction)
                     .await?
             {
@@ -122,27 +120,29 @@ async fn insert_conversation(
         NewContent::Segments(_) => (None, None, None),
     };
     let status = if new.deferred { Status::InProgress } else { Status::Processing };
-    let inserted = sqlx::query(include_str!("../../sql/admission/insert_conversation.sql"))
-        .bind(user.as_str())
-        .bind(new.id.as_str())
-        .bind(now)
-        .bind(started_at)
-        .bind(finished_at)
-        .bind(language)
-        .bind(new.source.as_str())
-        .bind(status.as_str())
-        .bind(geolocation)
-        .bind(text)
-        .bind(text_source)
-        .bind(text_source_spec)
-        .bind(&new.client_session_id)
-        .bind(&new.client_device_id)
-        .bind(&new.client_platform)
-        .bind(i64::from(!new.deferred))
-        .bind(new.deferred.then_some(now))
-        .bind(new.content.bytes())
-        .execute(connection)
-        .await?;
+    let inserted = query!(
+        "admission/insert_conversation.sql",
+        user,
+        new.id.as_str(),
+        now,
+        started_at,
+        finished_at,
+        language,
+        new.source.as_str(),
+        status.as_str(),
+        geolocation,
+        text,
+        text_source,
+        text_source_spec,
+        &new.client_session_id,
+        &new.client_device_id,
+        &new.client_platform,
+        i64::from(!new.deferred),
+        new.deferred.then_some(now),
+        new.content.bytes()
+    )
+    .execute(connection)
+    .await?;
     Ok(inserted.rows_affected() > 0)
 }
 

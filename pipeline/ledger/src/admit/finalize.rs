@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use db::Error;
+use db::{Error, array, query_as, query_scalar};
 use job::{JobId, Origin, Timestamp, WorkerId};
 use records::{ConversationId, Status, UserId};
 use serde_json::Value;
@@ -303,8 +303,7 @@ async fn lock_users(
     batch: &[Arc<FinalizeRequest>],
 ) -> Result<HashMap<String, LockedUser>, Error> {
     let users: HashSet<&str> = batch.iter().map(|request| request.user.as_str()).collect();
-    let rows: Vec<LockedUser> = sqlx::query_as(include_str!("../../sql/admission/lock_users.sql"))
-        .bind(users.into_iter().collect::<Vec<_>>())
+    let rows: Vec<LockedUser> = query_as!("admission/lock_users.sql", users.into_iter().collect::<Vec<_>>())
         .fetch_all(connection)
         .await?;
     Ok(rows.into_iter().map(|user| (user.user_id.clone(), user)).collect())
@@ -315,12 +314,13 @@ async fn lock_conversations(
     connection: &mut PgConnection,
     batch: &[Arc<FinalizeRequest>],
 ) -> Result<HashMap<usize, LockedConversation>, Error> {
-    let rows: Vec<LockedConversation> =
-        sqlx::query_as(include_str!("../../sql/admission/lock_conversations.sql"))
-            .bind(batch.iter().map(|request| request.user.as_str()).collect::<Vec<_>>())
-            .bind(batch.iter().map(|request| request.conversation.as_str()).collect::<Vec<_>>())
-            .fetch_all(connection)
-            .await?;
+    let rows: Vec<LockedConversation> = query_as!(
+        "admission/lock_conversations.sql",
+        array(batch, |request| request.user.as_str()),
+        array(batch, |request| request.conversation.as_str())
+    )
+    .fetch_all(connection)
+    .await?;
     Ok(rows.into_iter().filter_map(|row| Some((usize::try_from(row.place).ok()?, row))).collect())
 }
 
@@ -360,11 +360,13 @@ async fn newest_jobs(
     if places.is_empty() {
         return Ok(HashMap::new());
     }
-    let jobs: Vec<Option<String>> = sqlx::query_scalar(include_str!("../../sql/admission/newest_jobs.sql"))
-        .bind(places.iter().map(|place| batch[*place].user.as_str()).collect::<Vec<_>>())
-        .bind(places.iter().map(|place| batch[*place].conversation.as_str()).collect::<Vec<_>>())
-        .fetch_all(connection)
-        .await?;
+    let jobs: Vec<Option<String>> = query_scalar!(
+        "admission/newest_jobs.sql",
+        array(&places, |place| batch[*place].user.as_str()),
+        array(&places, |place| batch[*place].conversation.as_str())
+    )
+    .fetch_all(connection)
+    .await?;
     let job = |(place, job): (usize, Option<String>)| Some((place, JobId::from_text(job?)));
     Ok(places.into_iter().zip(jobs).filter_map(job).collect())
 }

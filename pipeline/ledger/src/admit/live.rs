@@ -2,7 +2,7 @@
 
 use std::{slice, time::Duration};
 
-use db::{Error, change_of_user};
+use db::{Error, query};
 use job::Origin;
 use records::{ConversationId, Status, Timestamp, UserId};
 use serde_json::Value;
@@ -71,8 +71,7 @@ impl Ledger {
             }
             if !standing.has_content {
                 if matches!(by, EndedBy::Reconciler { .. }) {
-                    let delete = include_str!("../../sql/conversations/delete.sql");
-                    change_of_user(&mut transaction, delete, user, id.as_str()).await?;
+                    query!("conversations/delete.sql", user, id).execute(&mut *transaction).await?;
                     transaction.commit().await?;
                 }
                 return Ok(LiveAdmission::Empty);

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use db::Error;
+use db::{Error, query, query_as};
 use parking_lot::Mutex;
 use records::{Budget, OverBudget, Timestamp, UserId};
 use sqlx::PgConnection;
@@ -98,7 +98,9 @@ impl WaitingLimit {
         let mut near = limits.clone();
         near.retain(|user, limit| waiting.get(*user).is_some_and(|waiting| waiting.jobs + NEAR > *limit));
         if !near.is_empty() {
-            lock_accounts(connection, &near).await?;
+            // In the order of their ids.
+            let users: Vec<&str> = near.keys().copied().collect();
+            query!("admission/lock_accounts.sql", users).execute(&mut *connection).await?;
             waiting.extend(count(connection, &near).await?);
         }
         for (user, limit) in limits.iter().filter(|(user, _)| !near.contains_key(*user)) {
@@ -126,21 +128,14 @@ async fn count(
     if limits.is_empty() {
         return Ok(HashMap::new());
     }
-    let rows: Vec<Waiting> = sqlx::query_as(include_str!("../../sql/admission/waiting_jobs.sql"))
-        .bind(limits.keys().copied().collect::<Vec<_>>())
-        .bind(limits.values().copied().collect::<Vec<_>>())
-        .fetch_all(connection)
-        .await?;
+    let rows: Vec<Waiting> = query_as!(
+        "admission/waiting_jobs.sql",
+        limits.keys().copied().collect::<Vec<_>>(),
+        limits.values().copied().collect::<Vec<_>>()
+    )
+    .fetch_all(connection)
+    .await?;
     Ok(rows.into_iter().map(|row| (row.user_id.clone(), row)).collect())
-}
-
-/// Locks the accounts of users, in the order of their ids.
-async fn lock_accounts(connection: &mut PgConnection, users: &BTreeMap<&str, i64>) -> Result<(), Error> {
-    sqlx::query(include_str!("../../sql/admission/lock_accounts.sql"))
-        .bind(users.keys().copied().collect::<Vec<_>>())
-        .execute(connection)
-        .await?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use db::{Error, change_of_user, lock_user};
+use db::{Error, array, lock_user, query, query_as, query_scalar};
 use job::{Command, Job, Outcome, Refusal, Timestamp};
 use outbox::{
     announce::{Event, Events, announce},
@@ -127,8 +127,7 @@ async fn wait_for_locks(connection: &mut PgConnection, batch: &[Arc<Completion>]
         if completion.outcome == Outcome::Kept {
             lock_user(connection, user_id).await?;
         }
-        let wait = include_str!("../../sql/completion/wait_for_job.sql");
-        change_of_user(connection, wait, user_id, job.id.as_str()).await?;
+        query!("completion/wait_for_job.sql", user_id, job.id.as_str()).execute(&mut *connection).await?;
         lock_conversation(connection, user_id, conversation_id).await?;
     }
     Ok(())
@@ -144,10 +143,10 @@ async fn lock_users(
     if users.is_empty() {
         return Ok(HashSet::new());
     }
-    let locked: Vec<String> = sqlx::query_scalar(include_str!("../../sql/completion/lock_users.sql"))
-        .bind(users.into_iter().collect::<Vec<_>>())
-        .fetch_all(connection)
-        .await?;
+    let locked: Vec<String> =
+        query_scalar!("completion/lock_users.sql", users.into_iter().collect::<Vec<_>>())
+            .fetch_all(connection)
+            .await?;
     Ok(locked.into_iter().collect())
 }
 
@@ -156,10 +155,10 @@ async fn lock_jobs(
     connection: &mut PgConnection,
     batch: &[Arc<Completion>],
 ) -> Result<(Timestamp, HashMap<String, StoredJob>), Error> {
-    let rows: Vec<LockedRow> = sqlx::query_as(include_str!("../../sql/completion/lock_jobs.sql"))
-        .bind(batch.iter().map(|completion| completion.claimed.job.id.as_str()).collect::<Vec<_>>())
-        .fetch_all(connection)
-        .await?;
+    let rows: Vec<LockedRow> =
+        query_as!("completion/lock_jobs.sql", array(batch, |completion| completion.claimed.job.id.as_str()))
+            .fetch_all(connection)
+            .await?;
     let now = rows.first().map_or(Timestamp::MIN_UTC, |locked| locked.now);
     Ok((now, row::by_id(rows.into_iter().map(|locked| locked.row))?))
 }
@@ -172,12 +171,13 @@ async fn lock_conversations(
     if granted.is_empty() {
         return Ok(HashSet::new());
     }
-    let claims = || granted.iter().map(|granted| &granted.completion.claimed);
-    let locked: Vec<About> = sqlx::query_as(include_str!("../../sql/completion/lock_conversations.sql"))
-        .bind(claims().map(|claimed| claimed.user_id.as_str()).collect::<Vec<_>>())
-        .bind(claims().map(|claimed| claimed.conversation_id.as_str()).collect::<Vec<_>>())
-        .fetch_all(connection)
-        .await?;
+    let locked: Vec<About> = query_as!(
+        "completion/lock_conversations.sql",
+        array(granted, |granted| granted.completion.claimed.user_id.as_str()),
+        array(granted, |granted| granted.completion.claimed.conversation_id.as_str())
+    )
+    .fetch_all(connection)
+    .await?;
     Ok(locked.into_iter().collect())
 }
 

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use db::Error;
+use db::{Error, array, query, query_as};
 use job::Timestamp;
 use outbox::reminders::{Due, lock_subscriptions};
 use records::KnownTexts;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{Completion, NewItem, column, deleted, grouped, thing_id};
+use super::{Completion, NewItem, deleted, grouped, thing_id};
 
 /// The namespace of derived ids; part of the durable contract.
 const ITEMS: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f69_7465_6d73_0000_0000);
@@ -49,12 +49,14 @@ pub(super) async fn write(
     for (claimed, taken_back) in claims.filter(|(claimed, _)| claimed.revision > 1) {
         // Their pushes go with them.
         lock_subscriptions(connection, &claimed.user_id).await?;
-        *taken_back = sqlx::query_as(include_str!("../../sql/completion/take_back_items.sql"))
-            .bind(claimed.user_id.as_str())
-            .bind(claimed.conversation_id.as_str())
-            .bind(claimed.revision)
-            .fetch_all(&mut *connection)
-            .await?;
+        *taken_back = query_as!(
+            "completion/take_back_items.sql",
+            &claimed.user_id,
+            &claimed.conversation_id,
+            claimed.revision
+        )
+        .fetch_all(&mut *connection)
+        .await?;
     }
     let mut recent = recent(connection, kept, now).await?;
     let deleted = deleted(connection, kept, "action_item", |same| same.tasks()).await?;
@@ -170,14 +172,15 @@ async fn recent(
     if people.is_empty() {
         return Ok(HashMap::new());
     }
-    let claims = || kept.iter().map(|completion| &completion.claimed);
-    let rows: Vec<KnownItem> = sqlx::query_as(include_str!("../../sql/completion/known_items.sql"))
-        .bind(&people)
-        .bind(now)
-        .bind(claims().map(|claimed| claimed.user_id.as_str()).collect::<Vec<_>>())
-        .bind(claims().map(|claimed| claimed.conversation_id.as_str()).collect::<Vec<_>>())
-        .fetch_all(connection)
-        .await?;
+    let rows: Vec<KnownItem> = query_as!(
+        "completion/known_items.sql",
+        &people,
+        now,
+        array(kept, |completion| completion.claimed.user_id.as_str()),
+        array(kept, |completion| completion.claimed.conversation_id.as_str())
+    )
+    .fetch_all(connection)
+    .await?;
     Ok(grouped(rows.into_iter().map(|item| (item.user_id.clone(), item))))
 }
 
@@ -196,17 +199,19 @@ async fn insert(
     if rows.is_empty() {
         return Ok(());
     }
-    sqlx::query(include_str!("../../sql/completion/insert_items.sql"))
-        .bind(now)
-        .bind(column(&rows, |(claimed, ..)| claimed.user_id.as_str()))
-        .bind(column(&rows, |(claimed, ..)| claimed.conversation_id.as_str()))
-        .bind(column(&rows, |(claimed, ..)| claimed.revision))
-        .bind(column(&rows, |(_, id, ..)| id.as_str()))
-        .bind(column(&rows, |(.., item, _)| item.description.as_str()))
-        .bind(column(&rows, |(.., item, _)| item.due_at))
-        .bind(column(&rows, |(.., position)| position))
-        .execute(connection)
-        .await?;
+    query!(
+        "completion/insert_items.sql",
+        now,
+        array(&rows, |(claimed, ..)| claimed.user_id.as_str()),
+        array(&rows, |(claimed, ..)| claimed.conversation_id.as_str()),
+        array(&rows, |(claimed, ..)| claimed.revision),
+        array(&rows, |(_, id, ..)| id.as_str()),
+        array(&rows, |(.., item, _)| item.description.as_str()),
+        array(&rows, |(.., item, _)| item.due_at),
+        array(&rows, |(.., position)| *position)
+    )
+    .execute(connection)
+    .await?;
     Ok(())
 }
 
@@ -224,13 +229,15 @@ async fn hand_over_due_dates(
     if due_dates.is_empty() {
         return Ok(HashMap::new());
     }
-    let rows: Vec<Dated> = sqlx::query_as(include_str!("../../sql/completion/date_items.sql"))
-        .bind(now)
-        .bind(column(&due_dates, |(user, ..)| user.as_str()))
-        .bind(column(&due_dates, |(_, id, _)| id.as_str()))
-        .bind(column(&due_dates, |(.., due)| due))
-        .fetch_all(connection)
-        .await?;
+    let rows: Vec<Dated> = query_as!(
+        "completion/date_items.sql",
+        now,
+        array(&due_dates, |(user, ..)| user.as_str()),
+        array(&due_dates, |(_, id, _)| id.as_str()),
+        array(&due_dates, |(.., due)| *due)
+    )
+    .fetch_all(connection)
+    .await?;
     Ok(grouped(
         rows.into_iter().map(|row| (row.user_id, Due { item: row.action_item_id, due_at: row.due_at })),
     ))

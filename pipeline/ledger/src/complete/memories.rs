@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use db::Error;
+use db::{Error, array, query, query_as, query_scalar};
 use job::Timestamp;
 use records::KnownTexts;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{Completion, NewMemory, column, deleted, grouped, thing_id};
+use super::{Completion, NewMemory, deleted, grouped, thing_id};
 
 /// At most 4 memories per conversation (spec, "Limits").
 const PER_CONVERSATION: usize = 4;
@@ -24,12 +24,14 @@ pub(super) async fn take_back_earlier(
     let mut taken_back = vec![Vec::new(); kept.len()];
     let claims = kept.iter().map(|completion| &completion.claimed).zip(&mut taken_back);
     for (claimed, taken_back) in claims.filter(|(claimed, _)| claimed.revision > 1) {
-        *taken_back = sqlx::query_scalar(include_str!("../../sql/completion/take_back_memories.sql"))
-            .bind(claimed.user_id.as_str())
-            .bind(claimed.conversation_id.as_str())
-            .bind(claimed.revision)
-            .fetch_all(&mut *connection)
-            .await?;
+        *taken_back = query_scalar!(
+            "completion/take_back_memories.sql",
+            &claimed.user_id,
+            &claimed.conversation_id,
+            claimed.revision
+        )
+        .fetch_all(&mut *connection)
+        .await?;
     }
     Ok(taken_back)
 }
@@ -85,10 +87,7 @@ async fn known(
     if people.is_empty() {
         return Ok(HashMap::new());
     }
-    let rows: Vec<Known> = sqlx::query_as(include_str!("../../sql/completion/known_memories.sql"))
-        .bind(&people)
-        .fetch_all(connection)
-        .await?;
+    let rows: Vec<Known> = query_as!("completion/known_memories.sql", &people).fetch_all(connection).await?;
     Ok(grouped(rows.into_iter().map(|row| (row.user_id, row.content))))
 }
 
@@ -111,15 +110,17 @@ async fn insert(
     if rows.is_empty() {
         return Ok(());
     }
-    sqlx::query(include_str!("../../sql/completion/insert_memories.sql"))
-        .bind(now)
-        .bind(column(&rows, |(claimed, ..)| claimed.user_id.as_str()))
-        .bind(column(&rows, |(claimed, ..)| claimed.conversation_id.as_str()))
-        .bind(column(&rows, |(claimed, ..)| claimed.revision))
-        .bind(column(&rows, |(_, id, _)| id.as_str()))
-        .bind(column(&rows, |(.., memory)| memory.content.as_str()))
-        .bind(column(&rows, |(.., memory)| memory.category.as_str()))
-        .execute(connection)
-        .await?;
+    query!(
+        "completion/insert_memories.sql",
+        now,
+        array(&rows, |(claimed, ..)| claimed.user_id.as_str()),
+        array(&rows, |(claimed, ..)| claimed.conversation_id.as_str()),
+        array(&rows, |(claimed, ..)| claimed.revision),
+        array(&rows, |(_, id, _)| id.as_str()),
+        array(&rows, |(.., memory)| memory.content.as_str()),
+        array(&rows, |(.., memory)| memory.category.as_str())
+    )
+    .execute(connection)
+    .await?;
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! What completions write on the conversations themselves.
 
-use db::Error;
+use db::{Error, array, query};
 use job::Timestamp;
 use sqlx::PgConnection;
 use store::conversations::shapes::{apps_to_json, events_to_json};
 
-use super::{Completion, column};
+use super::Completion;
 
 /// Completes kept conversations. What a person set (title, folder, discarded) stays; the rest is replaced.
 pub(super) async fn complete_conversations(
@@ -18,20 +18,22 @@ pub(super) async fn complete_conversations(
     }
     let events: Result<Vec<_>, _> =
         kept.iter().map(|done| events_to_json(&done.results.structured.events)).collect();
-    sqlx::query(include_str!("../../sql/completion/store_results.sql"))
-        .bind(now)
-        .bind(column(kept, |done| done.claimed.user_id.as_str()))
-        .bind(column(kept, |done| done.claimed.conversation_id.as_str()))
-        .bind(column(kept, |done| done.results.structured.title.as_str()))
-        .bind(column(kept, |done| done.results.structured.overview.as_str()))
-        .bind(column(kept, |done| done.results.structured.emoji.as_str()))
-        .bind(column(kept, |done| done.results.structured.category.as_str()))
-        .bind(events.map_err(|error| sqlx::Error::Encode(error.into()))?)
-        .bind(column(kept, |done| apps_to_json(&done.results.apps)))
-        .bind(column(kept, |done| done.results.engine.as_str()))
-        .bind(column(kept, |done| done.results.folder_id.as_deref()))
-        .execute(connection)
-        .await?;
+    query!(
+        "completion/store_results.sql",
+        now,
+        array(kept, |done| done.claimed.user_id.as_str()),
+        array(kept, |done| done.claimed.conversation_id.as_str()),
+        array(kept, |done| done.results.structured.title.as_str()),
+        array(kept, |done| done.results.structured.overview.as_str()),
+        array(kept, |done| done.results.structured.emoji.as_str()),
+        array(kept, |done| done.results.structured.category.as_str()),
+        events.map_err(|error| sqlx::Error::Encode(error.into()))?,
+        array(kept, |done| apps_to_json(&done.results.apps)),
+        array(kept, |done| done.results.engine.as_str()),
+        array(kept, |done| done.results.folder_id.as_deref())
+    )
+    .execute(connection)
+    .await?;
     Ok(())
 }
 
@@ -44,13 +46,15 @@ pub(super) async fn discard_conversations(
     if discarded.is_empty() {
         return Ok(());
     }
-    sqlx::query(include_str!("../../sql/completion/store_discarded.sql"))
-        .bind(now)
-        .bind(column(discarded, |done| done.claimed.user_id.as_str()))
-        .bind(column(discarded, |done| done.claimed.conversation_id.as_str()))
-        .bind(column(discarded, |done| done.results.engine.as_str()))
-        .execute(connection)
-        .await?;
+    query!(
+        "completion/store_discarded.sql",
+        now,
+        array(discarded, |done| done.claimed.user_id.as_str()),
+        array(discarded, |done| done.claimed.conversation_id.as_str()),
+        array(discarded, |done| done.results.engine.as_str())
+    )
+    .execute(connection)
+    .await?;
     Ok(())
 }
 
@@ -73,13 +77,7 @@ pub(super) async fn embeddings(
     if users.is_empty() {
         return Ok(());
     }
-    sqlx::query(include_str!("../../sql/completion/store_embeddings.sql"))
-        .bind(now)
-        .bind(&users)
-        .bind(&conversations)
-        .bind(&models)
-        .bind(&numbers)
-        .bind(&ends)
+    query!("completion/store_embeddings.sql", now, &users, &conversations, &models, &numbers, &ends)
         .execute(connection)
         .await?;
     Ok(())
@@ -94,12 +92,14 @@ pub(super) async fn photos(connection: &mut PgConnection, kept: &[&Completion]) 
     if rows.is_empty() {
         return Ok(());
     }
-    sqlx::query(include_str!("../../sql/completion/describe_photos.sql"))
-        .bind(column(&rows, |(claimed, ..)| claimed.user_id.as_str()))
-        .bind(column(&rows, |(claimed, ..)| claimed.conversation_id.as_str()))
-        .bind(column(&rows, |(_, photo, _)| photo.as_str()))
-        .bind(column(&rows, |(.., description)| description.as_str()))
-        .execute(connection)
-        .await?;
+    query!(
+        "completion/describe_photos.sql",
+        array(&rows, |(claimed, ..)| claimed.user_id.as_str()),
+        array(&rows, |(claimed, ..)| claimed.conversation_id.as_str()),
+        array(&rows, |(_, photo, _)| photo.as_str()),
+        array(&rows, |(.., description)| description.as_str())
+    )
+    .execute(connection)
+    .await?;
     Ok(())
 }

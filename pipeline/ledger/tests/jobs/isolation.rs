@@ -4,10 +4,10 @@
 use chrono::Duration;
 use job::{FailureCode, Outcome};
 use ledger::{
-    CheckpointKey, Content, CreateOutcome, Finished, LeaseToken, NewConversation, NewItem, NewMemory,
-    Operation, Results, StoredJob, Transition,
+    CheckpointKey, CreateOutcome, Finished, LeaseToken, NewConversation, NewItem, NewMemory, Operation,
+    Results, StoredJob, Transition,
 };
-use records::{ConversationId, MemoryCategory, UserId};
+use records::{ConversationId, MemoryCategory, Talk, UserId};
 use serde_json::json;
 use store::UserChange;
 
@@ -300,8 +300,8 @@ async fn run_input_has_no_other_conversation_or_user() {
         )
         .await;
     let input = three.world.ledger.run_input(&runs[0]).await.unwrap().unwrap();
-    assert_eq!(input.time_zone, "Europe/Berlin");
-    assert_eq!(input.content, Content::Text("ann c".to_owned()));
+    assert_eq!(input.talk.time_zone.name(), "Europe/Berlin");
+    assert_eq!(input.talk.lines, Talk::lines_of_text("ann c"));
     let items: Vec<_> = input.recent_items.iter().map(|item| item.description.as_str()).collect();
     assert_eq!(items, ["Do First of ann d"]);
     assert_eq!(input.memories, ["Knows First of ann d"]);
@@ -323,8 +323,8 @@ async fn segments_are_read_with_their_own_conversation_only() {
         assert_eq!(words(&view.segments.unwrap()), [own], "shown");
         let job = ledger.finalize(user, &id, None, None).await.unwrap().unwrap().job.unwrap();
         let input = ledger.run_input(&three.world.claim(&job).await).await.unwrap().unwrap();
-        let Content::Segments(segments) = input.content else { panic!("it was spoken") };
-        assert_eq!(words(&segments), [own], "run");
+        let lines: Vec<_> = input.talk.lines.into_iter().map(|line| line.text).collect();
+        assert_eq!(lines, [own], "run");
     }
 }
 

@@ -1,7 +1,6 @@
 //! What a run reads: its own conversation, and of its user's data what is recent enough to be compared.
 
-use ledger::Content;
-use records::{Background, Meeting};
+use records::{Background, Meeting, Talk};
 
 use crate::{completion_results::MANY_RESULTS, three_conversations::ThreeConversations, world::World};
 
@@ -20,7 +19,7 @@ async fn run_input_is_of_its_own_conversation_alone_and_batched() {
     for (run, concurrent) in runs.iter().zip(concurrent) {
         let alone = three.world.ledger.run_input(run).await.unwrap().unwrap();
         let own = format!("{} {}", run.user_id, run.conversation_id);
-        assert_eq!(alone.content, Content::Text(own));
+        assert_eq!(alone.talk.lines, Talk::lines_of_text(&own));
         assert_eq!(concurrent.unwrap().unwrap(), alone);
     }
 }
@@ -31,7 +30,7 @@ async fn run_input_includes_kind_and_meeting_context() {
     let run = three.completed().await.remove(0);
     let background = async |change: &'static str| {
         three.world.run(change).await;
-        three.world.ledger.run_input(&run).await.unwrap().unwrap().background
+        three.world.ledger.run_input(&run).await.unwrap().unwrap().talk.background
     };
     let none = "update conversations set text_source = 'other_text', external_data = '{}'";
     assert_eq!(background(none).await, Background::default());
@@ -113,19 +112,18 @@ async fn run_input_includes_people_whom_it_names_and_folders_of_its_own_user() {
              insert into transcript_segments (user_id, conversation_id, position, content, person_id, start_seconds, end_seconds) \
                  values ('ann', 'c', 0, 'Well.', 'p', 0, 1), ('ann', 'd', 0, 'Well.', null, 0, 1), \
                      ('bob', 'c', 0, 'Well.', 'q', 0, 1), ('bob', 'c', 1, 'Well.', 'p', 1, 2); \
+             update conversations set private_text = null; \
              update folders set description = user_id; \
              update users set name = 'I am ' || user_id",
         )
         .await;
-    for (run, (user, people)) in runs.iter().zip([
-        ("ann", vec![("p", "Tom")]),
-        ("ann", vec![]),
-        ("bob", vec![("p", "Tim"), ("q", "Kim")]),
-    ]) {
+    for (run, (user, people)) in
+        runs.iter().zip([("ann", ["Tom"].as_slice()), ("ann", &["Speaker"]), ("bob", &["Kim", "Tim"])])
+    {
         let input = three.world.ledger.run_input(run).await.unwrap().unwrap();
-        let known: Vec<_> = input.people.iter().map(|(id, name)| (id.as_str(), name.as_str())).collect();
-        assert_eq!(known, people);
-        assert_eq!(input.user_name, Some(format!("I am {user}")));
+        let speakers: Vec<_> = input.talk.lines.iter().filter_map(|line| line.speaker.as_deref()).collect();
+        assert_eq!(speakers, people);
+        assert_eq!(input.talk.user_name, Some(format!("I am {user}")));
         assert_eq!(input.folders.len(), 3);
         assert!(input.folders.iter().all(|folder| folder.description.as_deref() == Some(user)));
     }

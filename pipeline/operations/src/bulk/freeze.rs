@@ -1,6 +1,6 @@
 //! Looking before, and freezing the list.
 
-use db::Error;
+use db::{Error, query};
 use ledger::OperatorAction;
 use sqlx::{PgConnection, Postgres, QueryBuilder};
 use uuid::Uuid;
@@ -117,17 +117,19 @@ impl Operations {
     ) -> Result<Option<ReplayView>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
         patience(&mut transaction, LONG_LIST).await?;
-        let made = sqlx::query(include_str!("../../sql/orders/open.sql"))
-            .bind(id.to_string())
-            .bind(&action.operator)
-            .bind(&action.reason)
-            .bind(&order.words)
-            .bind(order.from_scratch)
-            .bind(order.per_minute.max(1))
-            .bind(order.in_flight.max(1))
-            .bind(now)
-            .execute(&mut *transaction)
-            .await?;
+        let made = query!(
+            "orders/open.sql",
+            id.to_string(),
+            &action.operator,
+            &action.reason,
+            &order.words,
+            order.from_scratch,
+            order.per_minute.max(1),
+            order.in_flight.max(1),
+            now
+        )
+        .execute(&mut *transaction)
+        .await?;
         if made.rows_affected() > 0 {
             let items = freeze(&mut transaction, id, &order.filter).await?;
             if items == 0 {

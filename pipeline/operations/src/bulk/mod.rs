@@ -6,7 +6,7 @@
 mod freeze;
 mod step;
 
-use db::Error;
+use db::{Error, query, query_as};
 use job::Timestamp;
 use ledger::OperatorAction;
 
@@ -98,27 +98,16 @@ pub enum ReplayChange {
 
 impl Operations {
     pub async fn replay_operations(&self, limit: i64) -> Result<Vec<ReplayView>, Error> {
-        Ok(sqlx::query_as(include_str!("../../sql/replays/list.sql"))
-            .bind(limit)
-            .fetch_all(self.db.pool())
-            .await?)
+        Ok(query_as!("replays/list.sql", limit).fetch_all(self.db.pool()).await?)
     }
 
     pub async fn replay_operation(&self, id: &str) -> Result<Option<ReplayView>, Error> {
-        Ok(sqlx::query_as(include_str!("../../sql/replays/get.sql"))
-            .bind(id)
-            .fetch_optional(self.db.pool())
-            .await?)
+        Ok(query_as!("replays/get.sql", id).fetch_optional(self.db.pool()).await?)
     }
 
     /// A page of an operation's items behind `after`, in the order of the list.
     pub async fn replay_items(&self, id: &str, after: i32, limit: i64) -> Result<Vec<ReplayItem>, Error> {
-        Ok(sqlx::query_as(include_str!("../../sql/replays/items.sql"))
-            .bind(id)
-            .bind(after)
-            .bind(limit)
-            .fetch_all(self.db.pool())
-            .await?)
+        Ok(query_as!("replays/items.sql", id, after, limit).fetch_all(self.db.pool()).await?)
     }
 
     /// Pauses, resumes or cancels an operation: no step begins after the first or the last. One that is resumed is due at
@@ -135,12 +124,7 @@ impl Operations {
             ReplayChange::Cancel => ("cancel_bulk", "cancelled"),
         };
         let (mut transaction, now) = self.db.begin().await?;
-        let changed = sqlx::query(include_str!("../../sql/replays/change_status.sql"))
-            .bind(id)
-            .bind(to)
-            .bind(now)
-            .execute(&mut *transaction)
-            .await?;
+        let changed = query!("replays/change_status.sql", id, to, now).execute(&mut *transaction).await?;
         if changed.rows_affected() == 0 {
             transaction.rollback().await?;
             return Ok(self.replay_operation(id).await?.map(|_| false));

@@ -1,7 +1,7 @@
 //! Working operations off: one item per transaction, under the lock of its operation's row, by whichever process comes first.
 
 use chrono::TimeDelta;
-use db::Error;
+use db::{Error, query, query_as, query_scalar};
 use job::{Job, JobId, Refusal, Timestamp};
 use ledger::{Answer, Operation, OperatorAction, effects::Abort, retry_conflicts, row};
 use sqlx::{Acquire as _, PgConnection};
@@ -55,10 +55,7 @@ type Replayed = Result<Job, &'static str>;
 impl Operations {
     /// The running operation that is due next behind `last`, in the order of their ids and then from their beginning.
     pub async fn due_replay(&self, last: &str) -> Result<Option<String>, Error> {
-        Ok(sqlx::query_scalar(include_str!("../../sql/replays/due.sql"))
-            .bind(last)
-            .fetch_optional(self.db.pool())
-            .await?)
+        Ok(query_scalar!("replays/due.sql", last).fetch_optional(self.db.pool()).await?)
     }
 
     /// One step: notes which replayed jobs have come to rest, and replays the next item if the caps allow it. The
@@ -71,38 +68,23 @@ impl Operations {
     pub async fn step_replay(&self, operation: &str, executor: &str) -> Result<Stepped, Error> {
         let stepped = retry_conflicts!("replaying an item", self.try_step(operation, executor)).await;
         if stepped.as_ref().is_err_and(Error::is_of_one_row) {
-            sqlx::query(include_str!("../../sql/replays/defer.sql"))
-                .bind(operation)
-                .bind(FAILED)
-                .execute(self.db.pool())
-                .await?;
+            query!("replays/defer.sql", operation, FAILED).execute(self.db.pool()).await?;
         }
         stepped
     }
 
     async fn try_step(&self, id: &str, executor: &str) -> Result<Stepped, Abort> {
         let (mut transaction, now) = self.db.begin().await?;
-        let held: Option<OperationRow> = sqlx::query_as(include_str!("../../sql/replays/hold.sql"))
-            .bind(id)
-            .bind(executor)
-            .bind(now)
-            .bind(LOOK)
-            .fetch_optional(&mut *transaction)
-            .await?;
+        let held: Option<OperationRow> =
+            query_as!("replays/hold.sql", id, executor, now, LOOK).fetch_optional(&mut *transaction).await?;
         let Some(operation) = held else { return Ok(Stepped::Left) };
         let unfinished = come_to_rest(&mut transaction, id, now, false).await?;
-        let next: Option<ItemRow> = sqlx::query_as(include_str!("../../sql/replays/next_item.sql"))
-            .bind(id)
-            .fetch_optional(&mut *transaction)
-            .await?;
+        let next: Option<ItemRow> =
+            query_as!("replays/next_item.sql", id).fetch_optional(&mut *transaction).await?;
         let mut woken = None;
         let stepped = match next {
             None if unfinished == 0 => {
-                sqlx::query(include_str!("../../sql/replays/finish.sql"))
-                    .bind(id)
-                    .bind(now)
-                    .execute(&mut *transaction)
-                    .await?;
+                query!("replays/finish.sql", id, now).execute(&mut *transaction).await?;
                 Stepped::Done
             }
             Some(item) if unfinished < i64::from(operation.in_flight) && operation.next_at <= now => {
@@ -130,14 +112,7 @@ impl Operations {
                     Ok(_) => ("replayed", None, 1, on_time),
                     Err(why) => ("refused", Some(*why), 0, operation.next_at),
                 };
-                sqlx::query(include_str!("../../sql/replays/note_item.sql"))
-                    .bind(id)
-                    .bind(item.position)
-                    .bind(status)
-                    .bind(result)
-                    .bind(now)
-                    .bind(count)
-                    .bind(next_at)
+                query!("replays/note_item.sql", id, item.position, status, result, now, count, next_at)
                     .execute(&mut *transaction)
                     .await?;
                 woken = replayed.ok();
@@ -157,10 +132,8 @@ impl Operations {
     /// keys, which may take days. A locked operation is skipped until the next time.
     pub async fn follow_replays(&self, parked: bool) -> Result<(), Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        let followed: Vec<String> = sqlx::query_scalar(include_str!("../../sql/replays/followed.sql"))
-            .bind(parked)
-            .fetch_all(&mut *transaction)
-            .await?;
+        let followed: Vec<String> =
+            query_scalar!("replays/followed.sql", parked).fetch_all(&mut *transaction).await?;
         for operation in &followed {
             come_to_rest(&mut transaction, operation, now, parked).await?;
         }
@@ -202,12 +175,7 @@ async fn come_to_rest(
     now: Timestamp,
     parked: bool,
 ) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar(include_str!("../../sql/replays/follow.sql"))
-        .bind(operation)
-        .bind(now)
-        .bind(parked)
-        .fetch_one(connection)
-        .await
+    query_scalar!("replays/follow.sql", operation, now, parked).fetch_one(connection).await
 }
 
 /// A refusal in the word of a column.

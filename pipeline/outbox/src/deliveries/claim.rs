@@ -5,8 +5,9 @@ use std::{collections::BTreeSet, time::Duration};
 use bytes::Bytes;
 use chrono::TimeDelta;
 use db::{
-    Error,
+    Error, query, query_as,
     secrets::{Context, Secrets},
+    sql,
 };
 use records::{ConversationId, EventKind, Timestamp, UserId, WebhookFormat};
 use sqlx::PgConnection;
@@ -23,10 +24,10 @@ use crate::{
 };
 
 const STATEMENTS: Statements = Statements {
-    oldest: include_str!("../../sql/deliveries/due.sql"),
-    by_receiver: include_str!("../../sql/deliveries/waiting_endpoints.sql"),
-    give_up_dead: include_str!("../../sql/deliveries/give_up_dead.sql"),
-    put_back: include_str!("../../sql/deliveries/put_back.sql"),
+    oldest: sql!("deliveries/due.sql"),
+    by_receiver: sql!("deliveries/waiting_endpoints.sql"),
+    give_up_dead: sql!("deliveries/give_up_dead.sql"),
+    put_back: sql!("deliveries/put_back.sql"),
 };
 
 /// A taken row with what its endpoint says.
@@ -95,14 +96,16 @@ impl Outbox {
     /// come back minutes later, when others may take the delivery, and receivers no longer believe the moment of the claim.
     /// `false`: the claim is lost.
     pub async fn keep_body(&self, claimed: &ClaimedDelivery, body: &[u8]) -> Result<bool, Error> {
-        let kept = sqlx::query(include_str!("../../sql/deliveries/keep_body.sql"))
-            .bind(claimed.user_id.as_str())
-            .bind(&claimed.endpoint_id)
-            .bind(&claimed.delivery_id)
-            .bind(claimed.epoch)
-            .bind(body)
-            .execute(self.db.pool())
-            .await?;
+        let kept = query!(
+            "deliveries/keep_body.sql",
+            &claimed.user_id,
+            &claimed.endpoint_id,
+            &claimed.delivery_id,
+            claimed.epoch,
+            body
+        )
+        .execute(self.db.pool())
+        .await?;
         Ok(kept.rows_affected() > 0)
     }
 }
@@ -133,14 +136,16 @@ async fn take(
     now: Timestamp,
 ) -> Result<Vec<ClaimedDelivery>, Error> {
     let [users, endpoints, deliveries] = DueRow::columns(dealt.iter().copied());
-    let rows: Vec<TakenRow> = sqlx::query_as(include_str!("../../sql/deliveries/take.sql"))
-        .bind(users)
-        .bind(endpoints)
-        .bind(deliveries)
-        .bind(now)
-        .bind(now + TimeDelta::from_std(sending).unwrap_or(TimeDelta::zero()))
-        .fetch_all(&mut *connection)
-        .await?;
+    let rows: Vec<TakenRow> = query_as!(
+        "deliveries/take.sql",
+        users,
+        endpoints,
+        deliveries,
+        now,
+        now + TimeDelta::from_std(sending).unwrap_or(TimeDelta::zero())
+    )
+    .fetch_all(&mut *connection)
+    .await?;
     let read = rows.into_iter().map(|row| claimed(secrets, row, now));
     let (taken, unsendable) = STATEMENTS.sendable(connection, read, now).await?;
     // What else is due at these endpoints waits with them, so that no claim spins over it.

@@ -1,6 +1,6 @@
 //! How a try ended: the delivery's next state, and the endpoint's health, in one transaction under the epoch.
 
-use db::Error;
+use db::{Error, query, query_as, query_scalar};
 use records::Timestamp;
 use sqlx::{PgConnection, types::Json};
 
@@ -46,10 +46,7 @@ impl Outbox {
         let (user, endpoint_id) = (claimed.user_id.as_str(), claimed.endpoint_id.as_str());
         // The endpoint's row is locked first, as the claim does it. None: it was removed.
         let endpoint: Option<EndpointRow> =
-            sqlx::query_as(include_str!("../../sql/deliveries/lock_endpoint.sql"))
-                .bind(user)
-                .bind(endpoint_id)
-                .bind(&claimed.url)
+            query_as!("deliveries/lock_endpoint.sql", user, endpoint_id, &claimed.url)
                 .fetch_optional(&mut *transaction)
                 .await?;
         let Some(endpoint) = endpoint else { return Ok(false) };
@@ -57,15 +54,17 @@ impl Outbox {
         let ending = decide(outcome, claimed.try_number, &policy.schedule, now);
         if !write(&mut transaction, claimed, &ending, now).await? {
             // Whether it was written before, under the same claim: a sender without an answer repeats it.
-            let is_finished = sqlx::query_scalar(include_str!("../../sql/deliveries/is_finished.sql"))
-                .bind(user)
-                .bind(endpoint_id)
-                .bind(&claimed.delivery_id)
-                .bind(claimed.epoch)
-                .bind(ending.status)
-                .bind(ending.last_error)
-                .fetch_one(&mut *transaction)
-                .await?;
+            let is_finished = query_scalar!(
+                "deliveries/is_finished.sql",
+                user,
+                endpoint_id,
+                &claimed.delivery_id,
+                claimed.epoch,
+                ending.status,
+                ending.last_error
+            )
+            .fetch_one(&mut *transaction)
+            .await?;
             // Ended explicitly, and not by the driver: a claim skips locked endpoints, however short the lock.
             transaction.rollback().await?;
             return Ok(is_finished);
@@ -76,18 +75,20 @@ impl Outbox {
             health => health,
         };
         if let Some(health) = endpoint.health.after(try_says, policy, now) {
-            sqlx::query(include_str!("../../sql/deliveries/store_health.sql"))
-                .bind(user)
-                .bind(endpoint_id)
-                .bind(health.receiver.enabled)
-                .bind(&health.receiver.disabled_reason)
-                .bind(health.receiver.failing_since)
-                .bind(health.receiver.consecutive_failures)
-                .bind(health.open_until)
-                .bind(health.receiver.last_success_at)
-                .bind(health.updated_at)
-                .execute(&mut *transaction)
-                .await?;
+            query!(
+                "deliveries/store_health.sql",
+                user,
+                endpoint_id,
+                health.receiver.enabled,
+                &health.receiver.disabled_reason,
+                health.receiver.failing_since,
+                health.receiver.consecutive_failures,
+                health.open_until,
+                health.receiver.last_success_at,
+                health.updated_at
+            )
+            .execute(&mut *transaction)
+            .await?;
             // What waits for it is moved with it; where much does, the rest by the claims that find it due.
             match try_says {
                 Health::Gone => cancel(&mut transaction, user, endpoint_id, None, now).await?,
@@ -134,21 +135,23 @@ async fn write(
         error: ending.last_error.map(str::to_owned),
         millis: Some((now - claimed.now).num_milliseconds()),
     };
-    let written = sqlx::query(include_str!("../../sql/deliveries/finish.sql"))
-        .bind(claimed.user_id.as_str())
-        .bind(&claimed.endpoint_id)
-        .bind(&claimed.delivery_id)
-        .bind(claimed.epoch)
-        .bind(ending.status)
-        .bind(ending.next_at)
-        .bind(ending.last_status.map(i32::from))
-        .bind(ending.last_error)
-        .bind(now)
+    let written = query!(
+        "deliveries/finish.sql",
+        &claimed.user_id,
+        &claimed.endpoint_id,
+        &claimed.delivery_id,
+        claimed.epoch,
+        ending.status,
+        ending.next_at,
+        ending.last_status.map(i32::from),
+        ending.last_error,
+        now,
         // What was cancelled was not tried.
-        .bind((ending.status != "cancelled").then_some(Json(entry)))
-        .bind(TRIES_KEPT)
-        .execute(connection)
-        .await?;
+        (ending.status != "cancelled").then_some(Json(entry)),
+        TRIES_KEPT
+    )
+    .execute(connection)
+    .await?;
     Ok(written.rows_affected() > 0)
 }
 

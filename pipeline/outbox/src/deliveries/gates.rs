@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use db::Error;
+use db::{Error, query_as};
 use records::Timestamp;
 use sqlx::PgConnection;
 
@@ -60,10 +60,7 @@ pub(super) async fn pass_full(
     now: Timestamp,
     passed: &mut Passed,
 ) -> Result<(), Error> {
-    let busy: Vec<Busy> = sqlx::query_as(include_str!("../../sql/deliveries/busy_endpoints.sql"))
-        .bind(now)
-        .fetch_all(connection)
-        .await?;
+    let busy: Vec<Busy> = query_as!("deliveries/busy_endpoints.sql", now).fetch_all(connection).await?;
     for gate in busy.into_iter().map(|busy| busy.state.gate(busy.under_way, policy, now)) {
         // What is due at a closed one is cleared away instead.
         if gate.passage == Passage::Open(0) {
@@ -83,19 +80,12 @@ pub(super) async fn gates(
     now: Timestamp,
 ) -> Result<Vec<Gate>, Error> {
     let (users, endpoints): (Vec<&str>, Vec<&str>) = due.iter().map(DueRow::receiver).unzip();
-    let locked: Vec<EndpointState> = sqlx::query_as(include_str!("../../sql/deliveries/lock_endpoints.sql"))
-        .bind(users)
-        .bind(endpoints)
-        .fetch_all(&mut *connection)
-        .await?;
+    let locked: Vec<EndpointState> =
+        query_as!("deliveries/lock_endpoints.sql", users, endpoints).fetch_all(&mut *connection).await?;
     let (users, endpoints): (Vec<&str>, Vec<&str>) =
         locked.iter().map(|state| (state.user_id.as_str(), state.endpoint_id.as_str())).unzip();
-    let counts: Vec<UnderWay> = sqlx::query_as(include_str!("../../sql/deliveries/under_way.sql"))
-        .bind(users)
-        .bind(endpoints)
-        .bind(now)
-        .fetch_all(connection)
-        .await?;
+    let counts: Vec<UnderWay> =
+        query_as!("deliveries/under_way.sql", users, endpoints, now).fetch_all(connection).await?;
     let under_way: HashMap<_, _> =
         counts.into_iter().map(|count| ((count.user_id, count.receiver_id), count.tries)).collect();
     let gate = |state: EndpointState| {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use db::Error;
+use db::{Error, query, query_as, query_scalar};
 use records::{Timestamp, UserId};
 use sqlx::PgConnection;
 
@@ -34,9 +34,7 @@ const OVERDUE_LOOK: Duration = Duration::from_millis(100);
 impl Outbox {
     /// How long until something is due (also a dead sender's `until`), measured now; `None`: nothing waits.
     pub async fn next_delivery_in(&self) -> Result<Option<Duration>, Error> {
-        let seconds: Option<f64> = sqlx::query_scalar(include_str!("../../sql/deliveries/next_in.sql"))
-            .fetch_one(self.db.pool())
-            .await?;
+        let seconds: Option<f64> = query_scalar!("deliveries/next_in.sql").fetch_one(self.db.pool()).await?;
         let wait = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default().max(OVERDUE_LOOK);
         Ok(seconds.map(wait))
     }
@@ -48,16 +46,18 @@ impl Outbox {
         page: &DeliveryPage,
     ) -> Result<Vec<DeliveryView>, Error> {
         let after = page.after.as_ref();
-        Ok(sqlx::query_as(include_str!("../../sql/deliveries/list.sql"))
-            .bind(user.as_str())
-            .bind(endpoint)
-            .bind(page.limit)
-            .bind(if after.is_some() { 0 } else { page.offset })
-            .bind(page.status)
-            .bind(after.map(|after| after.created_at))
-            .bind(after.map(|after| after.id.as_str()))
-            .fetch_all(self.db.pool())
-            .await?)
+        Ok(query_as!(
+            "deliveries/list.sql",
+            user,
+            endpoint,
+            page.limit,
+            if after.is_some() { 0 } else { page.offset },
+            page.status,
+            after.map(|after| after.created_at),
+            after.map(|after| after.id.as_str())
+        )
+        .fetch_all(self.db.pool())
+        .await?)
     }
 
     pub async fn delivery(
@@ -66,12 +66,7 @@ impl Outbox {
         endpoint: &str,
         delivery: &str,
     ) -> Result<Option<DeliveryView>, Error> {
-        Ok(sqlx::query_as(include_str!("../../sql/deliveries/get.sql"))
-            .bind(user.as_str())
-            .bind(endpoint)
-            .bind(delivery)
-            .fetch_optional(self.db.pool())
-            .await?)
+        Ok(query_as!("deliveries/get.sql", user, endpoint, delivery).fetch_optional(self.db.pool()).await?)
     }
 
     /// Writes a test delivery (`webhook.test`) to an enabled endpoint; a repeat with the same id finds the first one's row.
@@ -86,19 +81,11 @@ impl Outbox {
             return Ok(Err(TestRefusal::Missing));
         };
         if enabled {
-            sqlx::query(include_str!("../../sql/deliveries/write_test.sql"))
-                .bind(user.as_str())
-                .bind(endpoint)
-                .bind(delivery)
-                .bind(TEST_EVENT)
-                .bind(now)
+            query!("deliveries/write_test.sql", user, endpoint, delivery, TEST_EVENT, now)
                 .execute(&mut *transaction)
                 .await?;
         }
-        let view = sqlx::query_as(include_str!("../../sql/deliveries/get.sql"))
-            .bind(user.as_str())
-            .bind(endpoint)
-            .bind(delivery)
+        let view = query_as!("deliveries/get.sql", user, endpoint, delivery)
             .fetch_optional(&mut *transaction)
             .await?;
         let Some(view) = view else {
@@ -139,10 +126,7 @@ pub async fn make_due(
     let Some(enabled) = share_endpoint(connection, user, endpoint).await? else {
         return Ok(Redelivery::Missing);
     };
-    let finished: Option<bool> = sqlx::query_scalar(include_str!("../../sql/deliveries/lock.sql"))
-        .bind(user.as_str())
-        .bind(endpoint)
-        .bind(delivery)
+    let finished: Option<bool> = query_scalar!("deliveries/lock.sql", user, endpoint, delivery)
         .fetch_optional(&mut *connection)
         .await?;
     match finished {
@@ -150,12 +134,7 @@ pub async fn make_due(
         Some(false) => return Ok(Redelivery::UnderWay),
         Some(true) => {}
     }
-    let view = sqlx::query_as(include_str!("../../sql/deliveries/redeliver.sql"))
-        .bind(user.as_str())
-        .bind(endpoint)
-        .bind(delivery)
-        .bind(enabled)
-        .bind(now)
+    let view = query_as!("deliveries/redeliver.sql", user, endpoint, delivery, enabled, now)
         .fetch_one(connection)
         .await?;
     Ok(Redelivery::Due(Box::new(view)))
@@ -167,9 +146,5 @@ pub async fn share_endpoint(
     user: &UserId,
     endpoint: &str,
 ) -> Result<Option<bool>, sqlx::Error> {
-    sqlx::query_scalar(include_str!("../../sql/deliveries/share_endpoint.sql"))
-        .bind(user.as_str())
-        .bind(endpoint)
-        .fetch_optional(connection)
-        .await
+    query_scalar!("deliveries/share_endpoint.sql", user, endpoint).fetch_optional(connection).await
 }

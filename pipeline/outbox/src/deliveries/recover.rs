@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use db::Error;
+use db::{Error, query_as};
 use records::{Timestamp, UserId};
 use sqlx::PgConnection;
 
@@ -91,13 +91,7 @@ pub async fn make_lost_due(
     lost: &Lost,
     due_at: Option<Timestamp>,
 ) -> Result<Batch, sqlx::Error> {
-    sqlx::query_as(include_str!("../../sql/deliveries/recover.sql"))
-        .bind(user.as_str())
-        .bind(endpoint)
-        .bind(lost.since)
-        .bind(lost.begun)
-        .bind(due_at)
-        .bind(lost.limit)
+    query_as!("deliveries/recover.sql", user, endpoint, lost.since, lost.begun, due_at, lost.limit)
         .fetch_one(connection)
         .await
 }

@@ -5,6 +5,7 @@
 //! What is moved is chosen in a `with`: a choice with a limit that stands in `from` may be made anew for every row that it is
 //! joined with, a next batch each time.
 
+use db::{query, query_as, sql};
 use records::Timestamp;
 use sqlx::PgConnection;
 
@@ -19,13 +20,7 @@ pub(crate) async fn park(
     user: &str,
     endpoint: &str,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(include_str!("../../sql/deliveries/park.sql"))
-        .bind(user)
-        .bind(endpoint)
-        .bind(MOVED)
-        .execute(connection)
-        .await
-        .map(drop)
+    query!("deliveries/park.sql", user, endpoint, MOVED).execute(connection).await.map(drop)
 }
 
 /// A batch of what was parked is due now. Where more is left the endpoint is marked, and claims wake the rest
@@ -36,28 +31,15 @@ pub async fn wake(
     endpoint: &str,
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(include_str!("../../sql/deliveries/wake.sql"))
-        .bind(user)
-        .bind(endpoint)
-        .bind(now)
-        .bind(MOVED)
-        .execute(&mut *connection)
-        .await?;
+    query!("deliveries/wake.sql", user, endpoint, now, MOVED).execute(&mut *connection).await?;
     // A statement of its own: it sees what the one before has left, and what another session held.
-    sqlx::query(include_str!("../../sql/deliveries/mark_waking.sql"))
-        .bind(user)
-        .bind(endpoint)
-        .execute(connection)
-        .await
-        .map(drop)
+    query!("deliveries/mark_waking.sql", user, endpoint).execute(connection).await.map(drop)
 }
 
 /// The next batch of an endpoint that was enabled when more was parked than one batch, if there is one.
 pub(super) async fn wake_more(connection: &mut PgConnection, now: Timestamp) -> Result<(), sqlx::Error> {
     let waking: Option<(String, String)> =
-        sqlx::query_as(include_str!("../../sql/deliveries/lock_waking.sql"))
-            .fetch_optional(&mut *connection)
-            .await?;
+        query_as!("deliveries/lock_waking.sql").fetch_optional(&mut *connection).await?;
     match waking {
         Some((user, endpoint)) => wake(connection, &user, &endpoint, now).await,
         None => Ok(()),
@@ -65,10 +47,10 @@ pub(super) async fn wake_more(connection: &mut PgConnection, now: Timestamp) -> 
 }
 
 /// What is due at an endpoint.
-pub(super) const DUE: &str = include_str!("../../sql/deliveries/defer.sql");
+pub(super) const DUE: &str = sql!("deliveries/defer.sql");
 /// What was sent to it by a sender that died. It has lost its claim, as when another one had taken the row: the error says so,
 /// for the epoch stays, and its late word may be that of the try before.
-pub(super) const DEAD: &str = include_str!("../../sql/deliveries/defer_dead.sql");
+pub(super) const DEAD: &str = sql!("deliveries/defer_dead.sql");
 
 /// What is `of` an endpoint that can take nothing waits `until` then; without a moment, until it is enabled.
 pub(super) async fn defer(
@@ -98,12 +80,7 @@ pub(super) async fn cancel(
     by: Option<Timestamp>,
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(include_str!("../../sql/deliveries/cancel_waiting.sql"))
-        .bind(user)
-        .bind(endpoint)
-        .bind(by)
-        .bind(now)
-        .bind(MOVED)
+    query!("deliveries/cancel_waiting.sql", user, endpoint, by, now, MOVED)
         .execute(connection)
         .await
         .map(drop)

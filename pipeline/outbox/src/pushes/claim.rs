@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use chrono::TimeDelta;
 use db::{
-    Error,
+    Error, query, query_as,
     secrets::{Context, Secrets},
+    sql,
 };
 use records::{ActionItemId, Timestamp, UserId};
 use sqlx::PgConnection;
@@ -18,10 +19,10 @@ use crate::{
 };
 
 const STATEMENTS: Statements = Statements {
-    oldest: include_str!("../../sql/pushes/due.sql"),
-    by_receiver: include_str!("../../sql/pushes/waiting_subscriptions.sql"),
-    give_up_dead: include_str!("../../sql/pushes/give_up_dead.sql"),
-    put_back: include_str!("../../sql/pushes/put_back.sql"),
+    oldest: sql!("pushes/due.sql"),
+    by_receiver: sql!("pushes/waiting_subscriptions.sql"),
+    give_up_dead: sql!("pushes/give_up_dead.sql"),
+    put_back: sql!("pushes/put_back.sql"),
 };
 
 /// A locked row, and whether its item is still to be done by that date.
@@ -134,13 +135,8 @@ async fn lock(
     now: Timestamp,
 ) -> Result<(Vec<DueRow>, Vec<DueRow>), Error> {
     let [users, subscriptions, deliveries] = DueRow::columns(due.iter());
-    let locked: Vec<LockedRow> = sqlx::query_as(include_str!("../../sql/pushes/lock_due.sql"))
-        .bind(now)
-        .bind(users)
-        .bind(subscriptions)
-        .bind(deliveries)
-        .fetch_all(connection)
-        .await?;
+    let locked: Vec<LockedRow> =
+        query_as!("pushes/lock_due.sql", now, users, subscriptions, deliveries).fetch_all(connection).await?;
     let (open, closed): (Vec<_>, Vec<_>) = locked.into_iter().partition(|locked| locked.is_open);
     let rows = |locked: Vec<LockedRow>| locked.into_iter().map(|locked| locked.row).collect();
     Ok((rows(open), rows(closed)))
@@ -148,7 +144,7 @@ async fn lock(
 
 /// Tries under way, by user and subscription. As many as all processes have slots: few.
 async fn under_way(connection: &mut PgConnection, now: Timestamp) -> Result<Vec<UnderWay>, sqlx::Error> {
-    sqlx::query_as(include_str!("../../sql/pushes/under_way.sql")).bind(now).fetch_all(connection).await
+    query_as!("pushes/under_way.sql", now).fetch_all(connection).await
 }
 
 /// How many tries may begin at the subscriptions of `due`.
@@ -173,13 +169,7 @@ async fn cancel(connection: &mut PgConnection, rows: &[DueRow], now: Timestamp) 
         return Ok(());
     }
     let [users, subscriptions, deliveries] = DueRow::columns(rows.iter());
-    sqlx::query(include_str!("../../sql/pushes/cancel.sql"))
-        .bind(users)
-        .bind(subscriptions)
-        .bind(deliveries)
-        .bind(now)
-        .execute(connection)
-        .await?;
+    query!("pushes/cancel.sql", users, subscriptions, deliveries, now).execute(connection).await?;
     Ok(())
 }
 
@@ -192,13 +182,7 @@ async fn take(
         return Ok(Vec::new());
     }
     let [users, subscriptions, deliveries] = DueRow::columns(rows.iter().copied());
-    Ok(sqlx::query_as(include_str!("../../sql/pushes/take.sql"))
-        .bind(users)
-        .bind(subscriptions)
-        .bind(deliveries)
-        .bind(until)
-        .fetch_all(connection)
-        .await?)
+    Ok(query_as!("pushes/take.sql", users, subscriptions, deliveries, until).fetch_all(connection).await?)
 }
 
 /// How a subscription is reached, as its row says. `None`: a kind that this version does not know, or a secret that no key opens.

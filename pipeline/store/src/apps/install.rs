@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use db::{Error, change_of_user, lock_user, secrets::Context};
+use db::{Error, lock_user, query, query_as, query_scalar, secrets::Context, sql};
 use records::{EventKind, UserId, WebhookFormat};
 use tokio::time::Instant;
 use uuid::Uuid;
@@ -41,45 +41,35 @@ impl Store {
     pub async fn install_app(&self, user: &UserId, id: &str) -> Result<Result<(), InstallRefusal>, Error> {
         let (mut transaction, now) = self.db.begin().await?;
         lock_user(&mut transaction, user).await?;
-        let wanted: Option<Wanted> = sqlx::query_as(include_str!("../../sql/apps/to_install.sql"))
-            .bind(user.as_str())
-            .bind(id)
-            .fetch_optional(&mut *transaction)
-            .await?;
+        let wanted: Option<Wanted> =
+            query_as!("apps/to_install.sql", user, id).fetch_optional(&mut *transaction).await?;
         let Some(wanted) = wanted else { return Ok(Err(InstallRefusal::NoSuchApp)) };
         if wanted.is_switched_off {
             return Ok(Err(InstallRefusal::SwitchedOff));
         }
-        let others: i64 = sqlx::query_scalar(include_str!("../../sql/apps/count_other_installs.sql"))
-            .bind(user.as_str())
-            .bind(id)
-            .fetch_one(&mut *transaction)
-            .await?;
+        let others: i64 =
+            query_scalar!("apps/count_other_installs.sql", user, id).fetch_one(&mut *transaction).await?;
         if others >= MOST {
             return Ok(Err(InstallRefusal::TooMany));
         }
-        sqlx::query(include_str!("../../sql/apps/install.sql"))
-            .bind(user.as_str())
-            .bind(id)
-            .bind(&wanted.owner_id)
-            .bind(now)
-            .execute(&mut *transaction)
-            .await?;
+        query!("apps/install.sql", user, id, &wanted.owner_id, now).execute(&mut *transaction).await?;
         if let Some(url) = &wanted.webhook_url {
             let endpoint = endpoint_id(user, id);
             let secret = self.db.secrets().open(Context::app(&wanted.owner_id, id), &wanted.secret)?;
             let sealed = self.db.secrets().seal(Context::endpoint(user.as_str(), &endpoint), &secret)?;
-            sqlx::query(include_str!("../../sql/apps/make_endpoint.sql"))
-                .bind(user.as_str())
-                .bind(&endpoint)
-                .bind(id)
-                .bind(url)
-                .bind([EventKind::ConversationCompleted.as_str()])
-                .bind(WebhookFormat::Bare.as_str())
-                .bind(sealed)
-                .bind(now)
-                .execute(&mut *transaction)
-                .await?;
+            query!(
+                "apps/make_endpoint.sql",
+                user,
+                &endpoint,
+                id,
+                url,
+                [EventKind::ConversationCompleted.as_str()],
+                WebhookFormat::Bare.as_str(),
+                sealed,
+                now
+            )
+            .execute(&mut *transaction)
+            .await?;
         }
         transaction.commit().await?;
         Ok(Ok(()))
@@ -90,14 +80,8 @@ impl Store {
     pub async fn uninstall_app(&self, user: &UserId, id: &str) -> Result<bool, Error> {
         let (mut transaction, now) = self.db.begin().await?;
         lock_user(&mut transaction, user).await?;
-        let removed = sqlx::query(include_str!("../../sql/apps/uninstall.sql"))
-            .bind(user.as_str())
-            .bind(id)
-            .bind(now)
-            .execute(&mut *transaction)
-            .await?;
-        change_of_user(&mut transaction, include_str!("../../sql/apps/delete_endpoint.sql"), user, id)
-            .await?;
+        let removed = query!("apps/uninstall.sql", user, id, now).execute(&mut *transaction).await?;
+        query!("apps/delete_endpoint.sql", user, id).execute(&mut *transaction).await?;
         transaction.commit().await?;
         Ok(removed.rows_affected() > 0)
     }
@@ -111,10 +95,9 @@ impl Store {
     /// When the database does not answer: the round does it again.
     pub async fn follow_apps(&self, app: Option<&str>) -> Result<u64, Error> {
         let (began, mut changed) = (Instant::now(), 0);
-        for (statement, batch) in [
-            (include_str!("../../sql/apps/move_endpoints.sql"), MOVED),
-            (include_str!("../../sql/apps/orphan_endpoints.sql"), REMOVED),
-        ] {
+        for (statement, batch) in
+            [(sql!("apps/move_endpoints.sql"), MOVED), (sql!("apps/orphan_endpoints.sql"), REMOVED)]
+        {
             while began.elapsed() < BEGUN_WITHIN {
                 let (mut transaction, _) = self.db.begin().await?;
                 let done = sqlx::query(statement).bind(app).bind(batch.cast_signed());

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use db::{Error, idempotency::forget_answers, lock_user};
+use db::{Error, idempotency::forget_answers, lock_user, query, query_as, query_scalar, sql};
 use records::{Timestamp, UserId};
 
 use crate::Store;
@@ -61,54 +61,37 @@ impl Store {
         // The app's id leads the list: an answer that is lost with its process is rebuilt from both.
         let (mut transaction, now) = self.db.begin_creating(&[app, &key.id]).await?;
         lock_user(&mut transaction, owner).await?;
-        let live: i64 = sqlx::query_scalar(include_str!("../../sql/apps/count_keys.sql"))
-            .bind(owner.as_str())
-            .bind(app)
-            .fetch_one(&mut *transaction)
-            .await?;
+        let live: i64 = query_scalar!("apps/count_keys.sql", owner, app).fetch_one(&mut *transaction).await?;
         if live >= MOST {
             return Ok(Err(AppKeyRefusal::TooMany));
         }
-        let stored: Option<AppKey> = sqlx::query_as(include_str!("../../sql/apps/create_key.sql"))
-            .bind(owner.as_str())
-            .bind(app)
-            .bind(&key.id)
-            .bind(&key.label)
-            .bind(&key.prefix)
-            .bind(key.sha256.as_slice())
-            .bind(now)
-            .fetch_optional(&mut *transaction)
-            .await?;
+        let stored: Option<AppKey> = query_as!(
+            "apps/create_key.sql",
+            owner,
+            app,
+            &key.id,
+            &key.label,
+            &key.prefix,
+            key.sha256.as_slice(),
+            now
+        )
+        .fetch_optional(&mut *transaction)
+        .await?;
         let Some(stored) = stored else { return Ok(Err(AppKeyRefusal::NoSuchApp)) };
-        sqlx::query(include_str!("../../sql/apps/forget_old_keys.sql"))
-            .bind(owner.as_str())
-            .bind(app)
-            .bind(DEAD)
-            .execute(&mut *transaction)
-            .await?;
+        query!("apps/forget_old_keys.sql", owner, app, DEAD).execute(&mut *transaction).await?;
         transaction.commit().await?;
         Ok(Ok(stored))
     }
 
     /// The keys of an app of the user's, newest first; none of another user's app.
     pub async fn app_keys(&self, owner: &UserId, app: &str) -> Result<Vec<AppKey>, Error> {
-        Ok(sqlx::query_as(include_str!("../../sql/apps/list_keys.sql"))
-            .bind(owner.as_str())
-            .bind(app)
-            .fetch_all(self.db.pool())
-            .await?)
+        Ok(query_as!("apps/list_keys.sql", owner, app).fetch_all(self.db.pool()).await?)
     }
 
     /// Revokes a key at once. `false`: the app has no live key of that id.
     pub async fn revoke_app_key(&self, owner: &UserId, app: &str, id: &str) -> Result<bool, Error> {
         let (mut transaction, now) = self.db.begin().await?;
-        let revoked = sqlx::query(include_str!("../../sql/apps/revoke_key.sql"))
-            .bind(owner.as_str())
-            .bind(app)
-            .bind(id)
-            .bind(now)
-            .execute(&mut *transaction)
-            .await?;
+        let revoked = query!("apps/revoke_key.sql", owner, app, id, now).execute(&mut *transaction).await?;
         forget_answers(&mut transaction, owner, &[id]).await?;
         transaction.commit().await?;
         Ok(revoked.rows_affected() > 0)
@@ -116,10 +99,8 @@ impl Store {
 
     /// The app behind a live key; its last use is noted at most once a minute.
     pub async fn app_key_owner(&self, sha256: &[u8; 32]) -> Result<Option<AppKeyOwner>, Error> {
-        let find = include_str!("../../sql/apps/key_owner.sql");
-        self.db
-            .in_time(self.owner_of_key(find, include_str!("../../sql/apps/note_key_use.sql"), sha256))
-            .await
+        let find = sql!("apps/key_owner.sql");
+        self.db.in_time(self.owner_of_key(find, sql!("apps/note_key_use.sql"), sha256)).await
     }
 
     /// Counts a request of an app, over all its keys and in every process: `per_minute` at once, and as many in a minute.
@@ -132,10 +113,7 @@ impl Store {
         let size = f64::from(per_minute.get());
         let count = async {
             let mut transaction = self.db.begin_unflushed().await?;
-            let admitted = sqlx::query(include_str!("../../sql/apps/admit_request.sql"))
-                .bind(key.owner.as_str())
-                .bind(&key.app_id)
-                .bind(size)
+            let admitted = query!("apps/admit_request.sql", &key.owner, &key.app_id, size)
                 .execute(&mut *transaction)
                 .await?;
             transaction.commit().await?;
@@ -144,10 +122,7 @@ impl Store {
             }
             // An app that was deleted meanwhile has no row: its key is refused the next time.
             let next: Option<Option<f64>> =
-                sqlx::query_scalar(include_str!("../../sql/apps/next_request_in.sql"))
-                    .bind(key.owner.as_str())
-                    .bind(&key.app_id)
-                    .bind(size)
+                query_scalar!("apps/next_request_in.sql", &key.owner, &key.app_id, size)
                     .fetch_optional(self.db.pool())
                     .await?;
             Ok(Some(next.flatten().unwrap_or_default()))

@@ -1,6 +1,6 @@
 //! Making, changing and deleting an app.
 
-use db::{Error, lock_user, secrets::Context};
+use db::{Error, lock_user, query, query_scalar, secrets::Context, sql};
 use records::UserId;
 use secrecy::SecretString;
 use sqlx::{Postgres, postgres::PgArguments, query::Query};
@@ -42,14 +42,11 @@ impl Store {
         let token = self.sealed_token(owner, &new.id, new.mcp_token.as_ref())?;
         let (mut transaction, now) = self.db.begin_creating(&[&new.id]).await?;
         lock_user(&mut transaction, owner).await?;
-        let owned: i64 = sqlx::query_scalar(include_str!("../../sql/apps/count_own.sql"))
-            .bind(owner.as_str())
-            .fetch_one(&mut *transaction)
-            .await?;
+        let owned: i64 = query_scalar!("apps/count_own.sql", owner).fetch_one(&mut *transaction).await?;
         if owned >= MOST {
             return Ok(Err(TooManyApps));
         }
-        let query = sqlx::query(include_str!("../../sql/apps/insert.sql")).bind(owner.as_str()).bind(&new.id);
+        let query = query!("apps/insert.sql", owner, &new.id);
         bound(query, &new.fields, token.as_deref(), new.manifest.as_ref())
             .bind(&secret)
             .bind(now)
@@ -72,7 +69,7 @@ impl Store {
     ) -> Result<Stored, Error> {
         let token = self.sealed_token(owner, id, token)?;
         let (mut transaction, now) = self.db.begin().await?;
-        let query = sqlx::query(include_str!("../../sql/apps/store.sql")).bind(owner.as_str()).bind(id);
+        let query = query!("apps/store.sql", owner, id);
         let stored = bound(query, fields, token.as_deref(), manifest)
             .bind(now)
             .bind(version)
@@ -88,7 +85,7 @@ impl Store {
 
     /// Deletes an app with its keys; what other users have of it is ignored from now on. `false`: the user owns no such app.
     pub async fn delete_app(&self, owner: &UserId, id: &str) -> Result<bool, Error> {
-        self.db.delete_of_user(include_str!("../../sql/apps/delete.sql"), owner, id).await
+        self.db.delete_of_user(sql!("apps/delete.sql"), owner, id).await
     }
 
     /// The token of an app of the user's.
@@ -96,11 +93,8 @@ impl Store {
     /// # Errors
     /// When the database does not answer, or no key that is set opens the token.
     pub async fn app_mcp_token(&self, owner: &UserId, id: &str) -> Result<Option<SecretString>, Error> {
-        let stored: Option<Option<String>> = sqlx::query_scalar(include_str!("../../sql/apps/mcp_token.sql"))
-            .bind(owner.as_str())
-            .bind(id)
-            .fetch_optional(self.db.pool())
-            .await?;
+        let stored: Option<Option<String>> =
+            query_scalar!("apps/mcp_token.sql", owner, id).fetch_optional(self.db.pool()).await?;
         let open = |token: String| self.db.secrets().open(Context::mcp_token(owner.as_str(), id), &token);
         stored.flatten().map(open).transpose()
     }

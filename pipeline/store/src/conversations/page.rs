@@ -1,7 +1,7 @@
 //! A page of conversations: with everything that a list shows of them in one statement, which sees one moment and
 //! costs one way to the database. Transcripts are a second one, in the same snapshot.
 
-use db::Error;
+use db::{Error, query_as, query_scalar};
 use futures::TryStreamExt;
 use records::{ActionItem, Conversation, ConversationId, Segment, UserId};
 use sqlx::{FromRow, PgConnection, Postgres, QueryBuilder};
@@ -168,10 +168,7 @@ pub(super) async fn transcripts_size(
     conversations: &[&ConversationId],
 ) -> Result<usize, Error> {
     let ids: Vec<&str> = conversations.iter().map(|id| id.as_str()).collect();
-    let size: i64 = sqlx::query_scalar(include_str!("../../sql/conversations/transcript_bytes.sql"))
-        .bind(user.as_str())
-        .bind(ids)
-        .bind(SEGMENT_OVERHEAD)
+    let size: i64 = query_scalar!("conversations/transcript_bytes.sql", user, ids, SEGMENT_OVERHEAD)
         .fetch_one(connection)
         .await?;
     Ok(usize::try_from(size).unwrap_or(usize::MAX))
@@ -216,10 +213,7 @@ async fn read_spoken(
     let mut found: Vec<Spoken> = ids.iter().map(|_| Spoken::default()).collect();
     let place = |place: i64| usize::try_from(place).unwrap_or(usize::MAX);
     let (mut bytes, mut names_people) = (0, false);
-    let mut rows = sqlx::query_as(include_str!("../../sql/conversations/page_segments.sql"))
-        .bind(user.as_str())
-        .bind(&ids)
-        .fetch(&mut *connection);
+    let mut rows = query_as!("conversations/page_segments.sql", user, &ids).fetch(&mut *connection);
     // The rows come one by one, and none is kept beside what was made of it.
     while let Some(row) = rows.try_next().await? {
         let PlacedSegment { place: nth, segment } = row;
@@ -235,11 +229,7 @@ async fn read_spoken(
     drop(rows);
     if names_people {
         let people: Vec<PlacedPerson> =
-            sqlx::query_as(include_str!("../../sql/conversations/page_people.sql"))
-                .bind(user.as_str())
-                .bind(&ids)
-                .fetch_all(connection)
-                .await?;
+            query_as!("conversations/page_people.sql", user, &ids).fetch_all(connection).await?;
         for person in people {
             if let Some(spoken) = found.get_mut(place(person.place)) {
                 spoken.people.push((person.person_id, person.name));

@@ -1,6 +1,6 @@
 //! A conversation's row, read into `records::Conversation`.
 
-use db::Error;
+use db::{Error, query_as};
 use records::{
     Category, Conversation, ConversationId, FolderId, Source, Status, Structured, Timestamp, UserId,
     Visibility,
@@ -91,11 +91,8 @@ pub async fn read_conversation(
     user: &UserId,
     conversation: &ConversationId,
 ) -> Result<Option<Conversation>, Error> {
-    let row: Option<ConversationRow> = sqlx::query_as(include_str!("../../sql/conversations/get.sql"))
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .fetch_optional(connection)
-        .await?;
+    let row: Option<ConversationRow> =
+        query_as!("conversations/get.sql", user, conversation).fetch_optional(connection).await?;
     row.map(Conversation::try_from).transpose()
 }
 

@@ -1,6 +1,6 @@
 //! Conversations with all that hangs on them.
 
-use db::Error;
+use db::{Error, array, query};
 use records::{ConversationId, UserId};
 use sqlx::{FromRow, PgConnection, Row};
 
@@ -60,12 +60,14 @@ pub async fn views(
     if named.is_empty() {
         return Ok(Vec::new());
     }
-    let rows = sqlx::query(include_str!("../../sql/conversations/views.sql"))
-        .bind(named.iter().map(|(user, _)| user.as_str()).collect::<Vec<_>>())
-        .bind(named.iter().map(|(_, conversation)| conversation.as_str()).collect::<Vec<_>>())
-        .bind(with_transcript)
-        .fetch_all(connection)
-        .await?;
+    let rows = query!(
+        "conversations/views.sql",
+        array(named, |(user, _)| user.as_str()),
+        array(named, |(_, conversation)| conversation.as_str()),
+        with_transcript
+    )
+    .fetch_all(connection)
+    .await?;
     let mut found = Vec::with_capacity(rows.len());
     for row in &rows {
         let place: i64 = row.try_get("place")?;

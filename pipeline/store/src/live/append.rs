@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use chrono::TimeDelta;
-use db::{Error, lock_user};
+use db::{Error, array, lock_user, query, query_as};
 use records::{ConversationId, Segment, Timestamp, UserId};
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -12,10 +12,7 @@ use super::{LiveLost, hold};
 use crate::{
     Store,
     budgets::Charge,
-    segments::{
-        append::{MOST_BYTES, MOST_SEGMENTS, held, lock, speakers},
-        insert_segments, length, said,
-    },
+    segments::{MOST_BYTES, MOST_SEGMENTS, held, insert_segments, length, lock, said, speakers},
 };
 
 /// What came of an append that was not refused.
@@ -105,12 +102,10 @@ impl Store {
             started_at = now - span(ago);
         }
         // The segments of these ids that this conversation holds, and those that others of the same device hold.
-        let known: Vec<Known> = sqlx::query_as(include_str!("../../sql/live/known_segments.sql"))
-            .bind(user.as_str())
-            .bind(conversation.as_str())
-            .bind(segments.iter().map(id_of).collect::<Vec<_>>())
-            .fetch_all(&mut *transaction)
-            .await?;
+        let known: Vec<Known> =
+            query_as!("live/known_segments.sql", user, conversation, array(segments, id_of))
+                .fetch_all(&mut *transaction)
+                .await?;
         let (repeatable, known): (Vec<Known>, Vec<Known>) =
             known.into_iter().partition(|known| known.words_before.is_some());
         let is_ours = |segment: &&Segment| !repeatable.iter().any(|known| known.is_repeated_by(segment));
@@ -137,14 +132,16 @@ impl Store {
         insert_segments(&mut transaction, user, conversation, stored.next_position, &new).await?;
         if !grown.is_empty() {
             let position = |segment: &Segment| known.get(id_of(segment)).map(|known| known.position);
-            sqlx::query(include_str!("../../sql/live/grow_segments.sql"))
-                .bind(user.as_str())
-                .bind(conversation.as_str())
-                .bind(grown.iter().map(position).collect::<Vec<_>>())
-                .bind(grown.iter().map(|segment| segment.text.as_str()).collect::<Vec<_>>())
-                .bind(grown.iter().map(|segment| segment.end).collect::<Vec<_>>())
-                .execute(&mut *transaction)
-                .await?;
+            query!(
+                "live/grow_segments.sql",
+                user,
+                conversation,
+                array(&grown, position),
+                array(&grown, |segment| segment.text.as_str()),
+                array(&grown, |segment| segment.end)
+            )
+            .execute(&mut *transaction)
+            .await?;
         }
         let finished_at = started_at + length(&ours);
         let bytes = after - before;
@@ -205,13 +202,7 @@ async fn renew(
     now: Timestamp,
 ) -> Result<(), Error> {
     let (started_at, finished_at) = words.unzip();
-    sqlx::query(include_str!("../../sql/live/appended.sql"))
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .bind(now)
-        .bind(started_at)
-        .bind(finished_at)
-        .bind(bytes)
+    query!("live/appended.sql", user, conversation, now, started_at, finished_at, bytes)
         .execute(connection)
         .await?;
     Ok(())

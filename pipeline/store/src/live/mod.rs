@@ -11,8 +11,9 @@ mod photos;
 use std::time::Duration;
 
 use db::{
-    Error, change_of_user,
+    Error,
     cursor::{self, Cursor, KeysetPage},
+    query, query_as, query_scalar,
 };
 use job::JobId;
 use records::{ConversationId, Timestamp, UserId};
@@ -24,7 +25,7 @@ pub use photos::{Photo, PhotoRefusal};
 
 use crate::{
     Store,
-    segments::append::{Locked, lock},
+    segments::{Locked, lock},
 };
 
 /// A living session ends its conversation itself, and renews it while speech goes on: one that did neither for this
@@ -103,29 +104,25 @@ impl Store {
                 if let Err(lost) = hold(&mut transaction, user, conversation, epoch).await? {
                     return Ok(Err(lost));
                 }
-                let is_known: bool = sqlx::query_scalar(include_str!("../../sql/people/is_known.sql"))
-                    .bind(user.as_str())
-                    .bind(assigned.person_id.as_deref())
-                    .fetch_one(&mut *transaction)
-                    .await?;
+                let is_known: bool =
+                    query_scalar!("people/is_known.sql", user, assigned.person_id.as_deref())
+                        .fetch_one(&mut *transaction)
+                        .await?;
                 if !is_known {
                     return Ok(Ok(false));
                 }
-                sqlx::query(include_str!("../../sql/live/name_speaker.sql"))
-                    .bind(user.as_str())
-                    .bind(conversation.as_str())
-                    .bind(assigned.person_id.as_deref())
-                    .bind(assigned.speaker_id)
-                    .bind(&assigned.segment_ids)
-                    .execute(&mut *transaction)
-                    .await?;
+                query!(
+                    "live/name_speaker.sql",
+                    user,
+                    conversation,
+                    assigned.person_id.as_deref(),
+                    assigned.speaker_id,
+                    &assigned.segment_ids
+                )
+                .execute(&mut *transaction)
+                .await?;
                 // An admission that has read the segments before reads them again.
-                sqlx::query(include_str!("../../sql/live/speaker_named.sql"))
-                    .bind(user.as_str())
-                    .bind(conversation.as_str())
-                    .bind(now)
-                    .execute(&mut *transaction)
-                    .await?;
+                query!("live/speaker_named.sql", user, conversation, now).execute(&mut *transaction).await?;
                 transaction.commit().await?;
                 Ok(Ok(true))
             })
@@ -140,19 +137,21 @@ impl Store {
         epoch: i64,
         usage: &LiveUsage,
     ) -> Result<(), Error> {
-        sqlx::query(include_str!("../../sql/live_usage/note.sql"))
-            .bind(user.as_str())
-            .bind(conversation.as_str())
-            .bind(epoch)
-            .bind(&usage.engine)
-            .bind(usage.own_key)
-            .bind(usage.received_seconds)
-            .bind(usage.recognized_seconds)
-            .bind(usage.utterances)
-            .bind(usage.gap_seconds)
-            .bind(usage.cost)
-            .execute(self.db.pool())
-            .await?;
+        query!(
+            "live_usage/note.sql",
+            user,
+            conversation,
+            epoch,
+            &usage.engine,
+            usage.own_key,
+            usage.received_seconds,
+            usage.recognized_seconds,
+            usage.utterances,
+            usage.gap_seconds,
+            usage.cost
+        )
+        .execute(self.db.pool())
+        .await?;
         Ok(())
     }
 
@@ -169,12 +168,9 @@ impl Store {
                 if let Err(lost) = hold(&mut transaction, user, conversation, epoch).await? {
                     return Ok(Err(lost));
                 }
-                let (delete, leave) = (
-                    include_str!("../../sql/live/delete_empty.sql"),
-                    include_str!("../../sql/live/leave.sql"),
-                );
-                if change_of_user(&mut transaction, delete, user, conversation.as_str()).await? == 0 {
-                    change_of_user(&mut transaction, leave, user, conversation.as_str()).await?;
+                let delete = query!("live/delete_empty.sql", user, conversation);
+                if delete.execute(&mut *transaction).await?.rows_affected() == 0 {
+                    query!("live/leave.sql", user, conversation).execute(&mut *transaction).await?;
                 }
                 transaction.commit().await?;
                 Ok(Ok(()))
@@ -190,12 +186,7 @@ impl Store {
         limit: i64,
     ) -> Result<KeysetPage<(UserId, ConversationId)>, Error> {
         let (at, user, id) = cursor::bound(after);
-        let rows = sqlx::query_as(include_str!("../../sql/live/due.sql"))
-            .bind(limit)
-            .bind(at)
-            .bind(user)
-            .bind(id)
-            .bind(grace.as_secs_f64())
+        let rows = query_as!("live/due.sql", limit, at, user, id, grace.as_secs_f64())
             .fetch_all(self.db.pool())
             .await?;
         Ok(KeysetPage::of(rows, limit, ConversationId::new))
@@ -203,21 +194,14 @@ impl Store {
 
     /// The user's jobs that are parked until the user brings keys, oldest first, at most `limit`.
     pub async fn parked_jobs(&self, user: &UserId, limit: i64) -> Result<Vec<JobId>, Error> {
-        let jobs: Vec<String> = sqlx::query_scalar(include_str!("../../sql/live/parked_jobs.sql"))
-            .bind(user.as_str())
-            .bind(limit)
-            .fetch_all(self.db.pool())
-            .await?;
+        let jobs: Vec<String> =
+            query_scalar!("live/parked_jobs.sql", user, limit).fetch_all(self.db.pool()).await?;
         Ok(jobs.into_iter().map(JobId::from_text).collect())
     }
 
     /// Live conversations, those that are processed first at the top, at most `limit`; of one user when one is named.
     pub async fn list_live(&self, user: Option<&str>, limit: i64) -> Result<Vec<LiveView>, Error> {
-        Ok(sqlx::query_as(include_str!("../../sql/live/list.sql"))
-            .bind(user)
-            .bind(limit)
-            .fetch_all(self.db.pool())
-            .await?)
+        Ok(query_as!("live/list.sql", user, limit).fetch_all(self.db.pool()).await?)
     }
 }
 
@@ -241,9 +225,5 @@ pub async fn live_usage(
     user: &UserId,
     conversation: &ConversationId,
 ) -> Result<Vec<LiveUsage>, sqlx::Error> {
-    sqlx::query_as(include_str!("../../sql/live_usage/of_conversation.sql"))
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .fetch_all(connection)
-        .await
+    query_as!("live_usage/of_conversation.sql", user, conversation).fetch_all(connection).await
 }

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-use db::{Error, lock_user};
+use db::{Error, lock_user, query_as, query_scalar};
 use records::{ConversationId, Source, Timestamp, UserId};
 
 use crate::Store;
@@ -75,15 +75,17 @@ impl Store {
             false => new.wanted_id.as_ref(),
         };
         // The conversation that the client names, else the newest one of its device, is taken over.
-        let resumed: Option<OpenedRow> = sqlx::query_as(include_str!("../../sql/live/resume.sql"))
-            .bind(user.as_str())
-            .bind(wanted_id.map(ConversationId::as_str))
-            .bind(new.device_id.as_deref())
-            .bind(now)
-            .bind(new.timeout)
-            .bind(&new.process)
-            .fetch_optional(&mut *transaction)
-            .await?;
+        let resumed: Option<OpenedRow> = query_as!(
+            "live/resume.sql",
+            user,
+            wanted_id.map(ConversationId::as_str),
+            new.device_id.as_deref(),
+            now,
+            new.timeout,
+            &new.process
+        )
+        .fetch_optional(&mut *transaction)
+        .await?;
         let opened = match resumed {
             Some(row) => LiveConversation {
                 id: ConversationId::new(row.conversation_id),
@@ -95,19 +97,21 @@ impl Store {
             },
             None => {
                 // A stub under the id that the client wants, or under the fresh one when that is taken or was deleted.
-                let id: String = sqlx::query_scalar(include_str!("../../sql/live/open.sql"))
-                    .bind(user.as_str())
-                    .bind(wanted_id.map(ConversationId::as_str))
-                    .bind(new.fresh_id.as_str())
-                    .bind(now)
-                    .bind(&new.language)
-                    .bind(new.source.as_str())
-                    .bind(new.device_id.as_deref())
-                    .bind(new.platform.as_deref())
-                    .bind(new.timeout)
-                    .bind(&new.process)
-                    .fetch_one(&mut *transaction)
-                    .await?;
+                let id: String = query_scalar!(
+                    "live/open.sql",
+                    user,
+                    wanted_id.map(ConversationId::as_str),
+                    new.fresh_id.as_str(),
+                    now,
+                    &new.language,
+                    new.source.as_str(),
+                    new.device_id.as_deref(),
+                    new.platform.as_deref(),
+                    new.timeout,
+                    &new.process
+                )
+                .fetch_one(&mut *transaction)
+                .await?;
                 LiveConversation {
                     id: ConversationId::new(id),
                     epoch: 1,

@@ -1,6 +1,6 @@
 //! Pictures of a live conversation.
 
-use db::Error;
+use db::{Error, query, query_as};
 use records::{ConversationId, Timestamp, UserId};
 use sqlx::PgConnection;
 
@@ -59,23 +59,12 @@ impl Store {
                 if held.photos >= MOST || held.bytes + base64.len() as i64 > MOST_BYTES {
                     return Ok(Err(PhotoRefusal::TooMany));
                 }
-                let inserted = sqlx::query(include_str!("../../sql/photos/insert.sql"))
-                    .bind(user.as_str())
-                    .bind(conversation.as_str())
-                    .bind(photo)
-                    .bind(base64)
-                    .bind(now)
+                let inserted = query!("photos/insert.sql", user, conversation, photo, base64, now)
                     .execute(&mut *transaction)
                     .await?;
                 // A repeat stores nothing.
                 let bytes = if inserted.rows_affected() > 0 { base64.len() as i64 } else { 0 };
-                sqlx::query(include_str!("../../sql/photos/added.sql"))
-                    .bind(user.as_str())
-                    .bind(conversation.as_str())
-                    .bind(now)
-                    .bind(bytes)
-                    .execute(&mut *transaction)
-                    .await?;
+                query!("photos/added.sql", user, conversation, now, bytes).execute(&mut *transaction).await?;
                 let charge = Charge { conversations: i64::from(!locked.has_content), bytes, job: false };
                 match self.charge(&mut transaction, user, charge, now).await {
                     Err(Error::OverBudget(_)) => return Ok(Err(PhotoRefusal::TooMany)),
@@ -100,11 +89,7 @@ impl Store {
         if let Err(refused) = reserve(usize::try_from(held.bytes).unwrap_or(usize::MAX)) {
             return Ok(Err(refused));
         }
-        Ok(Ok(sqlx::query_as(include_str!("../../sql/photos/list.sql"))
-            .bind(user.as_str())
-            .bind(conversation.as_str())
-            .fetch_all(&mut *snapshot)
-            .await?))
+        Ok(Ok(query_as!("photos/list.sql", user, conversation).fetch_all(&mut *snapshot).await?))
     }
 
     /// The oldest pictures of a conversation that have no description, at most 20 and 6 MiB: ids and base64, oldest first.
@@ -113,11 +98,7 @@ impl Store {
         user: &UserId,
         conversation: &ConversationId,
     ) -> Result<Vec<(String, String)>, Error> {
-        Ok(sqlx::query_as(include_str!("../../sql/photos/undescribed.sql"))
-            .bind(user.as_str())
-            .bind(conversation.as_str())
-            .bind(DESCRIBED)
-            .bind(DESCRIBED_BYTES)
+        Ok(query_as!("photos/undescribed.sql", user, conversation, DESCRIBED, DESCRIBED_BYTES)
             .fetch_all(self.db.pool())
             .await?)
     }
@@ -128,11 +109,7 @@ impl Store {
         user: &UserId,
         conversation: &ConversationId,
     ) -> Result<Vec<(String, String)>, Error> {
-        Ok(sqlx::query_as(include_str!("../../sql/photos/described.sql"))
-            .bind(user.as_str())
-            .bind(conversation.as_str())
-            .fetch_all(self.db.pool())
-            .await?)
+        Ok(query_as!("photos/described.sql", user, conversation).fetch_all(self.db.pool()).await?)
     }
 }
 
@@ -150,10 +127,5 @@ async fn held(
     conversation: &ConversationId,
     except: Option<&str>,
 ) -> Result<Held, Error> {
-    Ok(sqlx::query_as(include_str!("../../sql/photos/held.sql"))
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .bind(except)
-        .fetch_one(connection)
-        .await?)
+    Ok(query_as!("photos/held.sql", user, conversation, except).fetch_one(connection).await?)
 }

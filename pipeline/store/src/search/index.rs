@@ -1,7 +1,7 @@
 //! Indexing: the passages of completed conversations are written behind their completion. What was completed before the
 //! index existed, or again, is found by the same look.
 
-use db::Error;
+use db::{Error, array, query, query_as, sql};
 use futures::TryStreamExt;
 use records::Timestamp;
 use sqlx::PgConnection;
@@ -56,11 +56,8 @@ impl Store {
     /// how many it did: fewer than `limit` do not mean that none is left. Cut off, it has done nothing; said twice, nothing more.
     pub async fn index_conversations(&self, limit: i64, passed_over: i64) -> Result<usize, Error> {
         let mut transaction = self.db.begin_without_clock().await?;
-        let mut due: Vec<DueRow> = sqlx::query_as(include_str!("../../sql/search/due.sql"))
-            .bind(limit)
-            .bind(passed_over)
-            .fetch_all(&mut *transaction)
-            .await?;
+        let mut due: Vec<DueRow> =
+            query_as!("search/due.sql", limit, passed_over).fetch_all(&mut *transaction).await?;
         if due.is_empty() {
             return Ok(0);
         }
@@ -69,18 +66,9 @@ impl Store {
         let users: Vec<&str> = due.iter().map(|row| row.user_id.as_str()).collect();
         let conversations: Vec<&str> = due.iter().map(|row| row.conversation_id.as_str()).collect();
         let revisions: Vec<i64> = due.iter().map(|row| row.finalization_revision).collect();
-        sqlx::query(include_str!("../../sql/search/forget.sql"))
-            .bind(&users)
-            .bind(&conversations)
-            .execute(&mut *transaction)
-            .await?;
+        query!("search/forget.sql", &users, &conversations).execute(&mut *transaction).await?;
         insert(&mut transaction, &due, &lines).await?;
-        sqlx::query(include_str!("../../sql/search/indexed.sql"))
-            .bind(&users)
-            .bind(&conversations)
-            .bind(&revisions)
-            .execute(&mut *transaction)
-            .await?;
+        query!("search/indexed.sql", &users, &conversations, &revisions).execute(&mut *transaction).await?;
         transaction.commit().await?;
         Ok(due.len())
     }
@@ -93,7 +81,7 @@ async fn lines_of(connection: &mut PgConnection, due: &[DueRow]) -> Result<Vec<V
     let places: Vec<i64> = (0..).take(due.len()).collect();
     let users: Vec<&str> = due.iter().map(|row| row.user_id.as_str()).collect();
     let conversations: Vec<&str> = due.iter().map(|row| row.conversation_id.as_str()).collect();
-    let mut rows = sqlx::query_as::<_, SegmentRow>(include_str!("../../sql/search/segments.sql"))
+    let mut rows = sqlx::query_as::<_, SegmentRow>(sql!("search/segments.sql"))
         .bind(&users)
         .bind(&conversations)
         .bind(&places)
@@ -132,22 +120,20 @@ async fn insert(connection: &mut PgConnection, due: &[DueRow], lines: &[Vec<Stri
         rows.extend(parts.map(|(part, text)| (row, part, text)));
     }
     for some in rows.chunks(PASSAGES) {
-        sqlx::query(include_str!("../../sql/search/insert.sql"))
-            .bind(some.iter().map(|(row, ..)| row.user_id.as_str()).collect::<Vec<_>>())
-            .bind(some.iter().map(|(row, ..)| row.conversation_id.as_str()).collect::<Vec<_>>())
-            .bind(some.iter().map(|(_, part, _)| *part).collect::<Vec<_>>())
-            .bind(some.iter().map(|(row, ..)| row.started_at).collect::<Vec<_>>())
-            .bind(some.iter().map(|(.., text)| text.as_str()).collect::<Vec<_>>())
-            .bind(some.iter().map(|(row, ..)| configuration_of(&row.language)).collect::<Vec<_>>())
+        query!(
+            "search/insert.sql",
+            array(some, |(row, ..)| row.user_id.as_str()),
+            array(some, |(row, ..)| row.conversation_id.as_str()),
+            array(some, |(_, part, _)| *part),
+            array(some, |(row, ..)| row.started_at),
+            array(some, |(.., text)| text.as_str()),
+            array(some, |(row, ..)| configuration_of(&row.language)),
             // The text of a conversation created from text is never returned (DECISIONS §1).
-            .bind(
-                some.iter()
-                    .map(|(row, part, _)| *part == 0 || row.private_text.is_none())
-                    .collect::<Vec<_>>(),
-            )
-            .bind(some.iter().map(|(.., text)| plain(text)).collect::<Vec<_>>())
-            .execute(&mut *connection)
-            .await?;
+            array(some, |(row, part, _)| *part == 0 || row.private_text.is_none()),
+            array(some, |(.., text)| plain(text))
+        )
+        .execute(&mut *connection)
+        .await?;
     }
     Ok(())
 }

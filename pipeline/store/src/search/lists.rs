@@ -1,6 +1,6 @@
 //! What the assistant lists: conversations of a span of time, and action items by state and due date.
 
-use db::Error;
+use db::{Error, query_as};
 use records::{ActionItem, Timestamp, UserId};
 
 use super::{KEPT_PLANS, things::COMPARED};
@@ -44,13 +44,7 @@ impl Store {
         end: Option<Timestamp>,
         limit: i64,
     ) -> Result<Vec<ConversationLine>, Error> {
-        Ok(sqlx::query_as(include_str!("../../sql/search/spans.sql"))
-            .bind(user.as_str())
-            .bind(start)
-            .bind(end)
-            .bind(limit)
-            .fetch_all(self.db.pool())
-            .await?)
+        Ok(query_as!("search/spans.sql", user, start, end, limit).fetch_all(self.db.pool()).await?)
     }
 
     /// A user's action items: open ones first, those that are due next before all others.
@@ -63,19 +57,21 @@ impl Store {
             None => None,
         };
         let mut transaction = self.db.begin_reading().await?;
-        Ok(sqlx::query_as(include_str!("../../sql/search/tasks.sql"))
-            .bind(user.as_str())
-            .bind(filter.completed)
-            .bind(filter.due_after)
-            .bind(filter.due_before)
-            .bind(filter.completed_after)
-            .bind(filter.completed_before)
-            .bind(words.as_ref().map(|words| words.any.as_str()))
-            .bind(words.as_ref().map_or("simple", |words| words.configuration))
-            .bind(filter.limit)
-            .bind(COMPARED)
-            .persistent(KEPT_PLANS)
-            .fetch_all(&mut *transaction)
-            .await?)
+        Ok(query_as!(
+            "search/tasks.sql",
+            user,
+            filter.completed,
+            filter.due_after,
+            filter.due_before,
+            filter.completed_after,
+            filter.completed_before,
+            words.as_ref().map(|words| words.any.as_str()),
+            words.as_ref().map_or("simple", |words| words.configuration),
+            filter.limit,
+            COMPARED
+        )
+        .persistent(KEPT_PLANS)
+        .fetch_all(&mut *transaction)
+        .await?)
     }
 }

@@ -1,7 +1,7 @@
 //! The words of memories and action items, stored behind whatever writes their texts. A text that is new or was changed has none
 //! until then: searches compute them.
 
-use db::Error;
+use db::{Error, array, query, query_as, sql};
 use records::UserId;
 use sqlx::PgConnection;
 
@@ -34,26 +34,22 @@ impl Store {
     /// nothing; said twice, nothing more.
     pub async fn index_things(&self, limit: i64, passed_over: i64) -> Result<usize, Error> {
         let mut transaction = self.db.begin_without_clock().await?;
-        let due: Vec<DueRow> = sqlx::query_as(include_str!("../../sql/search/due_things.sql"))
-            .bind(limit)
-            .bind(passed_over)
-            .fetch_all(&mut *transaction)
-            .await?;
+        let due: Vec<DueRow> =
+            query_as!("search/due_things.sql", limit, passed_over).fetch_all(&mut *transaction).await?;
         let all = due.len();
         let (memories, items): (Vec<DueRow>, Vec<DueRow>) = due.into_iter().partition(|row| row.is_memory);
-        for (sql, rows) in [
-            (include_str!("../../sql/search/index_memories.sql"), memories),
-            (include_str!("../../sql/search/index_items.sql"), items),
-        ] {
+        for (sql, rows) in
+            [(sql!("search/index_memories.sql"), memories), (sql!("search/index_items.sql"), items)]
+        {
             if rows.is_empty() {
                 continue;
             }
             sqlx::query(sql)
-                .bind(rows.iter().map(|row| row.user_id.as_str()).collect::<Vec<_>>())
-                .bind(rows.iter().map(|row| row.id.as_str()).collect::<Vec<_>>())
-                .bind(rows.iter().map(|row| row.language.as_str()).collect::<Vec<_>>())
-                .bind(rows.iter().map(|row| configuration_of(&row.language)).collect::<Vec<_>>())
-                .bind(rows.iter().map(|row| spelled(&row.text)).collect::<Vec<_>>())
+                .bind(array(&rows, |row| row.user_id.as_str()))
+                .bind(array(&rows, |row| row.id.as_str()))
+                .bind(array(&rows, |row| row.language.as_str()))
+                .bind(array(&rows, |row| configuration_of(&row.language)))
+                .bind(array(&rows, |row| spelled(&row.text)))
                 .execute(&mut *transaction)
                 .await?;
         }
@@ -65,24 +61,17 @@ impl Store {
     /// transaction. The first `passed_over` such users are left out. Returns how many users that was: none is left with none. Cut off, it has done nothing; said twice, nothing more.
     pub async fn forget_more(&self, limit: i64, passed_over: i64) -> Result<usize, Error> {
         let mut transaction = self.db.begin_without_clock().await?;
-        let found: Option<ForgettingRow> = sqlx::query_as(include_str!("../../sql/search/forgetting.sql"))
-            .bind(passed_over)
-            .fetch_optional(&mut *transaction)
-            .await?;
+        let found: Option<ForgettingRow> =
+            query_as!("search/forgetting.sql", passed_over).fetch_optional(&mut *transaction).await?;
         let Some(ForgettingRow { user_id, memories_forgotten_to, items_forgotten_to }) = found else {
             return Ok(0);
         };
-        let memories = include_str!("../../sql/search/forget_next_memories.sql");
-        let items = include_str!("../../sql/search/forget_next_items.sql");
+        let memories = sql!("search/forget_next_memories.sql");
+        let items = sql!("search/forget_next_items.sql");
         let memories =
             forget_next(&mut transaction, memories, &user_id, memories_forgotten_to, limit).await?;
         let items = forget_next(&mut transaction, items, &user_id, items_forgotten_to, limit).await?;
-        sqlx::query(include_str!("../../sql/search/forgotten_to.sql"))
-            .bind(&user_id)
-            .bind(memories)
-            .bind(items)
-            .execute(&mut *transaction)
-            .await?;
+        query!("search/forgotten_to.sql", &user_id, memories, items).execute(&mut *transaction).await?;
         transaction.commit().await?;
         Ok(1)
     }
@@ -101,17 +90,12 @@ pub(crate) async fn forget_words(
     user: &UserId,
     language: &str,
 ) -> Result<(), Error> {
-    let memories = include_str!("../../sql/search/forget_memories.sql");
-    let items = include_str!("../../sql/search/forget_items.sql");
+    let memories = sql!("search/forget_memories.sql");
+    let items = sql!("search/forget_items.sql");
     let memories = forget_newest(connection, memories, user, language).await?;
     let items = forget_newest(connection, items, user, language).await?;
     if memories || items {
-        sqlx::query(include_str!("../../sql/search/begin_forgetting.sql"))
-            .bind(user.as_str())
-            .bind(memories)
-            .bind(items)
-            .execute(connection)
-            .await?;
+        query!("search/begin_forgetting.sql", user, memories, items).execute(connection).await?;
     }
     Ok(())
 }
