@@ -75,11 +75,12 @@ fn every_statement_file_is_used_exactly_once() {
     }
     let mut places: BTreeMap<String, String> = BTreeMap::new();
     for Statement { place, sql } in in_files() {
-        assert!(asked.contains(Path::new(&place)), "nobody asks {place}");
+        assert!(asked.remove(Path::new(&place)), "nobody asks {place}");
         if let Some(other) = places.insert(sql, place.clone()) {
             panic!("{place} is {other} again");
         }
     }
+    assert_eq!(asked, BTreeSet::new(), "files that no test prepares");
 }
 
 #[test]
@@ -88,7 +89,7 @@ fn statements_are_not_built_by_macros() {
     for krate in crates().iter().filter(|krate| WITH_SQL.contains(&krate.name.as_str())) {
         for source in product_of(krate) {
             // The path of a statement's file is put together, in one place.
-            if source.text.replace("concat!(::core::env!(", "").contains("concat!(") {
+            if source.text.contains("concat!(") && source.path != "pipeline/db/src/sql.rs" {
                 found.push(format!("{}: concat!", source.path));
             }
             let macros = source.text.split("macro_rules! ").skip(1);
