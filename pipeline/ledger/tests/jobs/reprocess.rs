@@ -130,6 +130,30 @@ async fn reprocess_does_not_extract_deleted_items_again() {
     );
 }
 
+#[tokio::test]
+async fn reprocess_does_not_restore_a_due_date_that_the_user_cleared() {
+    let world = with_completed().await;
+    let item: Vec<String> =
+        world.list("select action_item_id from action_items where description = 'Call Tom'").await;
+    let item = ActionItemId::new(item[0].as_str());
+    let clear = ItemChange { due_at: Some(None), ..ItemChange::default() };
+    world.ledger.change_action_item(&world.ann, &item, &clear).await.unwrap().unwrap();
+    let due_at = Some(world.ledger.db().now().await.unwrap() + Duration::days(3));
+    let heard = NewItem { description: "Call Tom".into(), due_at };
+    let again = Results { items: vec![heard], ..results("Second", &[], &[]) };
+    let claimed = reprocess(&world).await;
+    complete(&world, &claimed, &again).await;
+    assert_eq!(world.count("select count(*) from action_items where due_at is not null").await, 0);
+
+    let other = world.claimed("d").await;
+    complete(&world, &other, &again).await;
+    assert_eq!(
+        world.count("select count(*) from action_items where due_at is not null").await,
+        1,
+        "said again in another conversation"
+    );
+}
+
 /// The words of a correction are the user's; those that were corrected do not come back beside them, even after it was deleted.
 #[tokio::test]
 async fn reprocess_does_not_extract_reworded_items_again() {
