@@ -246,6 +246,7 @@ async fn recover(
     let Meant { user, id } = endpoint;
     let now = operations.db().now().await?;
     let since = now - since;
+    let before = find(operations, endpoint).await?;
     let mut all: i64 = 0;
     loop {
         let batch = operations.recover_deliveries(user, id, since, now, 500, &cause.action()).await?;
@@ -256,7 +257,8 @@ async fn recover(
     }
     reply!(as_json, { "endpoint": id, "recovered": all },
         "{} due again", several(all, "delivery is", "deliveries are"))?;
-    try_now::hint(operations, endpoint).await
+    try_now::hint(&before, endpoint);
+    Ok(())
 }
 
 async fn enable(

@@ -2,7 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
-const UNITS: [(&str, usize); 5] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1), ("", 1)];
+const UNITS: [(&str, usize); 6] =
+    [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1), ("", 1)];
 
 /// A number of bytes: `256MiB`, `1GiB`, `1048576`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +22,7 @@ impl Size {
 /// Why a text is no size.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "a size is a whole number of bytes, or one with a unit: 256MiB, 1GiB (KiB, MiB and GiB are powers of 1,024)"
+    "a size is a whole number of bytes, or one with a unit: 256MiB, 1GiB (KiB, MiB, GiB and TiB are powers of 1,024)"
 )]
 pub(crate) struct NoSize;
 
@@ -55,6 +56,7 @@ mod tests {
         for (text, bytes, shown) in [
             ("256MiB", 256 << 20, "256MiB"),
             ("1 gib", 1 << 30, "1GiB"),
+            ("1TiB", 1 << 40, "1TiB"),
             ("1048576", 1 << 20, "1MiB"),
             ("1025", 1_025, "1025B"),
         ] {

@@ -1,6 +1,6 @@
 //! `listen webhooks try-now`: deliveries that need not wait for their next try.
 
-use operations::{IdKind, Operations, TriedNow};
+use operations::{EndpointView, IdKind, Operations, TriedNow};
 use serde_json::json;
 
 use super::{Meant, none};
@@ -77,17 +77,15 @@ pub(crate) fn words(refused: TriedNow) -> &'static str {
     }
 }
 
-/// After a recovery: what was not given up waits for its next try, and need not.
-pub(super) async fn hint(operations: &Operations, endpoint: &Meant) -> anyhow::Result<()> {
-    let view = super::find(operations, endpoint).await?;
-    if view.enabled && view.waiting > 0 {
+/// After a recovery: what waited for its next try `before` waits still, and need not.
+pub(super) fn hint(before: &EndpointView, endpoint: &Meant) {
+    if before.enabled && before.waiting > 0 {
         let note = format!(
             "{} for the next try: `listen webhooks try-now {} --user {} --reason …` tries at once",
-            several(view.waiting, "delivery waits", "deliveries wait"),
+            several(before.waiting, "delivery waits", "deliveries wait"),
             endpoint.id,
             endpoint.user
         );
         note!("{}", wrapped("", &note));
     }
-    Ok(())
 }

@@ -1,4 +1,4 @@
--- What users deleted of these conversations, by its kind: the newest 500 of each.
+-- What users deleted or reworded of these conversations, by its kind: the newest 500 of each.
 select d.user_id, d.conversation_id, d.content
 from unnest($1::text[], $2::text[]) c (user_id, conversation_id)
 cross join lateral (

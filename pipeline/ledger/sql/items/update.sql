@@ -1,3 +1,11 @@
+-- What was extracted under other words is not extracted again beside what the user made of it.
+with noted as (
+    insert into deleted_extractions (user_id, conversation_id, kind, object_id, content)
+    select user_id, conversation_id, 'action_item', action_item_id, description
+    from action_items
+    where user_id = $1 and action_item_id = $2 and revision is not null and description <> $4
+    on conflict do nothing
+)
 update action_items
 set updated_at = $3,
     by_person = true,

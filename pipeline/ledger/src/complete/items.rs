@@ -215,7 +215,8 @@ async fn insert(
     Ok(())
 }
 
-/// A due date heard for an older item is taken over only where that one has none. Answers those that were, by person.
+/// A due date heard for an older item is taken over only where that one has none, and was not changed by its user since this very
+/// conversation made it. Answers those that were, by person.
 async fn hand_over_due_dates(
     connection: &mut PgConnection,
     kept: &[&Completion],
@@ -224,7 +225,7 @@ async fn hand_over_due_dates(
 ) -> Result<HashMap<String, Vec<Due>>, Error> {
     let mut due_dates = Vec::new();
     for (completion, sorted) in kept.iter().zip(sorted) {
-        due_dates.extend(sorted.due_dates.iter().map(|(id, due)| (&completion.claimed.user_id, id, *due)));
+        due_dates.extend(sorted.due_dates.iter().map(|(id, due)| (&completion.claimed, id, *due)));
     }
     if due_dates.is_empty() {
         return Ok(HashMap::new());
@@ -232,7 +233,8 @@ async fn hand_over_due_dates(
     let rows: Vec<Dated> = query_as!(
         "completion/date_items.sql",
         now,
-        array(&due_dates, |(user, ..)| user.as_str()),
+        array(&due_dates, |(claimed, ..)| claimed.user_id.as_str()),
+        array(&due_dates, |(claimed, ..)| claimed.conversation_id.as_str()),
         array(&due_dates, |(_, id, _)| id.as_str()),
         array(&due_dates, |(.., due)| *due)
     )

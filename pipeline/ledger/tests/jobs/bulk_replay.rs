@@ -83,6 +83,20 @@ async fn bulk_replay_ends_with_a_result_for_each_item() {
 }
 
 #[tokio::test]
+async fn bulk_replay_leaves_out_what_an_operator_dismisses_while_it_waits() {
+    let world = World::new().await;
+    let dead = dead_letters(&world, 1).await;
+    started(&world, &order(60_000, 10)).await;
+    world.operate(&dead[0], Operation::Discard).await.unwrap();
+    assert_eq!(step(&world).await, Stepped::Refused);
+    let items = world.operations().replay_items(&OPERATION.to_string(), 0, 9).await.unwrap();
+    assert_eq!(items[0].result.as_deref(), Some("dismissed"));
+    let view = world.view(&dead[0]).await;
+    assert_eq!((view.job.state.status(), view.job.settled_at.is_some()), ("dead_letter", true));
+    assert_eq!(world.count("select count(*) from operator_actions where action = 'replay'").await, 0);
+}
+
+#[tokio::test]
 async fn start_replay_is_idempotent_by_operation_id() {
     let world = World::new().await;
     dead_letters(&world, 2).await;

@@ -2,7 +2,9 @@
 
 use chrono::Duration;
 use job::{FailureCode, Origin, Outcome, Queue};
-use ledger::{NewActionItem, NewItem, NewMemory, ReprocessRefusal, Results, StoredJob};
+use ledger::{
+    ItemChange, MemoryChange, NewActionItem, NewItem, NewMemory, ReprocessRefusal, Results, StoredJob,
+};
 use records::{ActionItemId, ConversationId, EventKind, MemoryCategory, MemoryId, Status, Structured};
 use store::{DatePage, ItemFilter, MemoryFilter, UserChange};
 use testbed::{at_once, both_at_once};
@@ -126,6 +128,60 @@ async fn reprocess_does_not_extract_deleted_items_again() {
         0,
         "deleted with the conversation"
     );
+}
+
+#[tokio::test]
+async fn reprocess_does_not_restore_a_due_date_that_the_user_cleared() {
+    let world = with_completed().await;
+    let item: Vec<String> =
+        world.list("select action_item_id from action_items where description = 'Call Tom'").await;
+    let item = ActionItemId::new(item[0].as_str());
+    let clear = ItemChange { due_at: Some(None), ..ItemChange::default() };
+    world.ledger.change_action_item(&world.ann, &item, &clear).await.unwrap().unwrap();
+    let due_at = Some(world.ledger.db().now().await.unwrap() + Duration::days(3));
+    let heard = NewItem { description: "Call Tom".into(), due_at };
+    let again = Results { items: vec![heard], ..results("Second", &[], &[]) };
+    let claimed = reprocess(&world).await;
+    complete(&world, &claimed, &again).await;
+    assert_eq!(world.count("select count(*) from action_items where due_at is not null").await, 0);
+
+    let other = world.claimed("d").await;
+    complete(&world, &other, &again).await;
+    assert_eq!(
+        world.count("select count(*) from action_items where due_at is not null").await,
+        1,
+        "said again in another conversation"
+    );
+}
+
+/// The words of a correction are the user's; those that were corrected do not come back beside them, even after it was deleted.
+#[tokio::test]
+async fn reprocess_does_not_extract_reworded_items_again() {
+    let world = with_completed().await;
+    let (ledger, ann) = (&world.ledger, &world.ann);
+    let item: Vec<String> =
+        world.list("select action_item_id from action_items where description = 'Call Tom'").await;
+    let item = ActionItemId::new(item[0].as_str());
+    let memory: Vec<String> = world.list("select memory_id from memories").await;
+    let memory = MemoryId::new(memory[0].as_str());
+    for words in ["Write to Tim", "Visit Ben"] {
+        let change = ItemChange { description: Some(words.into()), ..ItemChange::default() };
+        ledger.change_action_item(ann, &item, &change).await.unwrap().unwrap();
+        let change = MemoryChange { content: Some(words.into()), ..MemoryChange::default() };
+        ledger.change_memory(ann, &memory, &change).await.unwrap().unwrap();
+    }
+    let again = results("Second", &["Call Tom", "Buy milk"], &["Ann lives in Porto"]);
+    let claimed = reprocess(&world).await;
+    complete(&world, &claimed, &again).await;
+    assert_eq!(items(&world).await, ["Buy milk", "Visit Ben"]);
+    assert_eq!(world.list::<String>("select content from memories").await, ["Visit Ben"]);
+
+    assert!(ledger.delete_action_item(ann, &item).await.unwrap());
+    assert!(ledger.delete_memory(ann, &memory).await.unwrap());
+    let claimed = reprocess(&world).await;
+    complete(&world, &claimed, &again).await;
+    assert_eq!(items(&world).await, ["Buy milk"]);
+    assert_eq!(world.count("select count(*) from memories").await, 0);
 }
 
 #[tokio::test]

@@ -81,8 +81,8 @@ pub struct ReplayItem {
     pub job_id: String,
     /// `waiting`, `replayed`, `refused`, `completed`, `died_again` or `parked`.
     pub status: String,
-    /// Why it was refused (`changed`, `missing`, `superseded`, `conversation_gone`, `not_dead`, `blocked`, `error`), or
-    /// the code of which it died again.
+    /// Why it was refused (`changed`, `missing`, `dismissed`, `superseded`, `conversation_gone`, `not_dead`, `blocked`,
+    /// `error`), or the code of which it died again.
     pub result: Option<String>,
     pub changed_at: Option<Timestamp>,
 }

@@ -90,9 +90,13 @@ impl Operations {
             Some(item) if unfinished < i64::from(operation.in_flight) && operation.next_at <= now => {
                 let mut savepoint = transaction.begin().await?;
                 let replayed = match self.replay_item(&mut savepoint, id, &operation, &item, now).await {
-                    Ok(replayed) => {
+                    Ok(Ok(job)) => {
                         savepoint.commit().await?;
-                        replayed
+                        Ok(job)
+                    }
+                    Ok(Err(why)) => {
+                        savepoint.rollback().await?;
+                        Err(why)
                     }
                     // What is not of this item would refuse all those behind it, too.
                     Err(Abort::Failed(error)) if error.is_of_one_row() && !error.is_passing() => {
@@ -140,6 +144,7 @@ impl Operations {
         Ok(transaction.commit().await?)
     }
 
+    /// Replays the job of an item. What was written for one that is refused is not to be kept.
     async fn replay_item(
         &self,
         connection: &mut PgConnection,
@@ -159,6 +164,8 @@ impl Operations {
             ..OperatorAction::new(&operation.operator, &operation.reason)
         };
         Ok(match self.ledger.operate_on(connection, &read, replay, &action, now).await? {
+            // An operator gave it up after the list was made.
+            Answer::Granted { .. } if read.job.settled_at.is_some() => Err("dismissed"),
             Answer::Granted { job, .. } => Ok(job),
             Answer::Refused(refusal) => Err(word(refusal)),
             Answer::Missing => Err("missing"),
