@@ -40,8 +40,8 @@ const KNOWN: [&str; 19] = [
 ];
 
 /// What is wrong with most URLs that cannot be read.
-const UNREADABLE: &str = "it cannot be read: a password's special letters are percent-encoded (`/` as %2F), and where \
-    the host is `?host=…`, the user is `&user=…`";
+const UNREADABLE: &str = "it cannot be read: a password's special letters are percent-encoded (`/` as %2F), the port is \
+    at most 65535, `sslmode` is one of PostgreSQL's, and where the host is `?host=…`, the user is `&user=…`";
 
 /// How to connect. Parameters that only other programs know (`connect_timeout`, `channel_binding`, …) are left out, and the
 /// log says which, by name.

@@ -59,7 +59,7 @@ static ADD_TO: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static ADD_BARE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:add|create|new|make)\s+(?:an?\s+)?(?:new\s+)?(?:task|to-?do|todo|reminder|action item)\s+(?P<what>.+)$",
+        r"(?i)^(?:add|create|new|make)\s+(?:(?:an?|the|this)\s+)?(?:new\s+)?(?:task|to-?do|todo|reminder|action item)\s+(?P<what>.+)$",
     )
 });
 /// The order behind what is to be done: "I have to call Tom by Friday, put it on the list".
