@@ -168,15 +168,14 @@ fn parse(bytes: &[u8], account: Option<&Account>) -> Result<Parsed, Error> {
     }
     let text = std::str::from_utf8(bytes).map_err(|_| Error::Refused(Code::UnreadableBody))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let hold = |bytes| match account {
-        Some(account) => account.hold(bytes).map_err(too_large_or_busy),
-        None => Ok(None),
-    };
-    let held = account.map_or(Ok(None), |account| hold_to_parse(text.as_bytes(), 1, account))?;
+    let size = size_to_parse(text.as_bytes(), account);
+    let held = hold(account, size)?;
     if let Ok(value) = serde_json::from_str(text) {
         return Ok(Parsed { value, unrepresentable: None, _held: held });
     }
-    let _characters = hold(text.len() * size_of::<char>())?;
+    // Python's reader has the characters beside the values.
+    drop(held);
+    let held = hold(account, size + text.len() * size_of::<char>())?;
     match python_json::read(text) {
         Ok((value, unrepresentable)) => Ok(Parsed { value, unrepresentable, _held: held }),
         Err(Unread::TooMuch) => Err(Error::Refused(Code::UnreadableBody)),
@@ -189,14 +188,16 @@ fn parse(bytes: &[u8], account: Option<&Account>) -> Result<Parsed, Error> {
     }
 }
 
-/// Holds the memory that a JSON text takes while it is parsed, where so many `forms` of it stand beside each other.
-pub(crate) fn hold_to_parse(
-    json: &[u8],
-    forms: usize,
-    account: &Account,
-) -> Result<Option<Reservation>, Error> {
-    let values = values_in(json, account.most() / VALUE_SIZE);
-    account.hold(forms * (json.len() + values * VALUE_SIZE)).map_err(too_large_or_busy)
+/// Holds so many bytes of what the caller may hold; all that a request holds beside its body is held at once, so that it is refused
+/// for good where it never fits.
+pub(crate) fn hold(account: Option<&Account>, bytes: usize) -> Result<Option<Reservation>, Error> {
+    account.map_or(Ok(None), |account| account.hold(bytes)).map_err(too_large_or_busy)
+}
+
+/// The memory that a JSON text takes while it is parsed; what is more than the caller may hold is not counted.
+pub(crate) fn size_to_parse(json: &[u8], account: Option<&Account>) -> usize {
+    let most = account.map_or(0, |account| account.most() / VALUE_SIZE);
+    json.len() + values_in(json, most) * VALUE_SIZE
 }
 
 /// The bytes that a JSON text takes at most once it is parsed, besides the text itself.

@@ -22,7 +22,7 @@ mod text;
 mod truth;
 
 pub use body::parsed_size;
-pub(crate) use body::{Arrived, Body, hold_to_parse, object, optional_object, whole};
+pub(crate) use body::{Arrived, Body, hold, object, optional_object, size_to_parse, whole};
 pub(crate) use choice::{Choice, CommaSeparated};
 pub(crate) use fields::{Fields, ListOf, Object};
 pub(crate) use moment::{Instant, Moment, ZonedMoment, in_calendar};

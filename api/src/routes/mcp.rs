@@ -32,7 +32,7 @@ use crate::{
     Access, Answered, AppState, Caller, Code, Endpoint,
     chat::toolbox::UserData,
     error::refusal,
-    read::{hold_to_parse, whole},
+    read::{hold, size_to_parse, whole},
 };
 
 /// The characters of a transcript that `fetch` returns.
@@ -59,7 +59,7 @@ pub(super) async fn serve(state: AppState, caller: Caller, request: Request) -> 
     let (mut parts, body) = request.into_parts();
     let body = whole(Request::from_parts(parts.clone(), body), &state).await?;
     // A message is read twice: here, and by the SDK, whose own form of it stands beside that of JSON meanwhile.
-    let _held = hold_to_parse(&body, 2, &caller.account)?;
+    let _held = hold(Some(&caller.account), 2 * size_to_parse(&body, Some(&caller.account)))?;
     if let Some(refused) = refusal_of(&body) {
         return Ok(refused);
     }
@@ -181,7 +181,7 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         Err(match method.as_str() {
-            "initialize" | "tools/call" | "tools/list" => {
+            "initialize" | "ping" | "server/discover" | "tools/call" | "tools/list" => {
                 ErrorData::invalid_params(format!("The parameters are not those of {method}"), None)
             }
             _ => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("There is no method {method}"), None),

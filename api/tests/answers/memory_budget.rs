@@ -378,6 +378,9 @@ async fn memory_budget_refuses_a_body_of_too_many_values_with_413() {
     // What Python alone would read is held to the same.
     let odd = format!(r#"{{"content": "x", "padding": [{}0, NaN]}}"#, "0,".repeat(20_000));
     assert_eq!(post(odd).await.status, 413);
+    // Its characters and its values fit beside its bytes, but not together: it was answered 503, however often it was sent.
+    let together = format!(r#"{{"content": "{}", "padding": NaN}}"#, "x".repeat(50_000));
+    assert_eq!(post(together).await.status, 413);
     assert_eq!(held(&registry), 0.0);
 }
 

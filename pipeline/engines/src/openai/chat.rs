@@ -16,7 +16,8 @@ use super::complaint::Field;
 use super::line::{Unanswered, not_understood};
 use super::manner::{Format, Manner, Manners};
 use super::prompt::Transcript;
-use super::{OpenAi, prompt, schema, window};
+use super::window::{self, Window};
+use super::{OpenAi, prompt, schema};
 
 /// Reading what was said leaves nothing to imagination.
 const TEMPERATURE: u32 = 0;
@@ -108,7 +109,7 @@ impl OpenAi {
         loop {
             let context = self.window.context();
             match self.ask_parts(talk, question, context).await {
-                Err(Failure { class: Some(ErrorClass::TooLong), .. }) if self.window.context() < context => {}
+                Err(failure) if self.outgrew(context, &failure) => {}
                 answers => return answers,
             }
         }
@@ -121,7 +122,7 @@ impl OpenAi {
         context: u32,
     ) -> Result<Vec<T>, Failure> {
         let rest = question.tokens() + head_tokens(talk);
-        let most = self.window.part(context, rest);
+        let most = Window::part(context, rest);
         let transcript = Transcript::of(talk, most as usize / 2);
         let mut parts = window::parts(&transcript.lines, most);
         if parts.is_empty() {
@@ -132,20 +133,27 @@ impl OpenAi {
         stream::iter(asked).buffered(AT_ONCE).try_collect().await
     }
 
+    /// Whether a prompt that was made for `context` was too long, and is made anew because another context is known by now: a
+    /// smaller one was learnt, or what was learnt an hour ago ended meanwhile.
+    pub(super) fn outgrew(&self, context: u32, failure: &Failure) -> bool {
+        failure.class == Some(ErrorClass::TooLong) && self.window.context() != context
+    }
+
     /// Asks about `question`'s data alone.
     pub(super) async fn ask_data<T: DeserializeOwned>(
         &self,
         talk: &Talk,
         question: &Question<'_>,
+        context: u32,
     ) -> Result<T, Failure> {
         let rest = question.tokens() + head_tokens(talk);
         let transcript = Transcript::of(talk, usize::MAX - 1);
-        self.ask_part(&transcript, 0..0, question, self.window.context(), rest).await
+        self.ask_part(&transcript, 0..0, question, context, rest).await
     }
 
     /// The tokens that the answers about a talk's parts may have together in one question.
-    pub(super) fn room_for_answers(&self, talk: &Talk) -> u32 {
-        self.window.part(self.window.context(), head_tokens(talk))
+    pub(super) fn room_for_answers(talk: &Talk, context: u32) -> u32 {
+        Window::part(context, head_tokens(talk))
     }
 
     async fn ask_part<T: DeserializeOwned>(
@@ -182,7 +190,7 @@ impl OpenAi {
         let known = self.manners.known();
         let (mut manner, mut is_anew) = (known, known == Manner::NEWEST);
         loop {
-            let request = self.request(manner, question, text);
+            let request = self.request(manner, question, text, context);
             match self.line.post(question.stage, "chat/completions", &request).await {
                 Ok(body) => {
                     if manner != known {
@@ -209,7 +217,7 @@ impl OpenAi {
         }
     }
 
-    fn request(&self, manner: Manner, question: &Question<'_>, text: &str) -> Value {
+    fn request(&self, manner: Manner, question: &Question<'_>, text: &str, context: u32) -> Value {
         let (format, text) = match manner.format {
             Format::Schema => {
                 let named = json!({"name": question.name, "strict": true, "schema": question.schema});
@@ -223,7 +231,7 @@ impl OpenAi {
             "messages": [{"role": "system", "content": prompt::SYSTEM}, {"role": "user", "content": text}],
         });
         if let Some(fields) = request.as_object_mut() {
-            fields.insert(manner.limit.to_owned(), self.window.output().into());
+            fields.insert(manner.limit.to_owned(), Window::output(context).into());
             fields.extend(manner.temperature.then(|| ("temperature".to_owned(), TEMPERATURE.into())));
             fields.extend(format.map(|format| ("response_format".to_owned(), format)));
         }

@@ -24,18 +24,35 @@ impl OpenAi {
     ) -> Result<Structure, Failure> {
         let events = events_of(&parts);
         while parts.len() > 1 {
-            let together = (self.room_for_answers(talk) / 2 / PART_TOKENS).max(2) as usize;
-            let mut merged = Vec::new();
-            for group in parts.chunks(together) {
-                let data = prompt::parts_data(group, folders);
-                let question = Question::of::<Merged>(stage, Some(&data), prompt::MERGE);
-                let one: Merged = self.ask_data(talk, &question).await?;
-                merged.push(one.structure(Vec::new(), folders));
+            let context = self.window.context();
+            match self.merge_once(stage, talk, &parts, folders, context).await {
+                Ok(merged) => parts = merged,
+                Err(failure) if self.outgrew(context, &failure) => {}
+                Err(failure) => return Err(failure),
             }
-            parts = merged;
         }
         let whole = parts.pop().ok_or_else(malformed)?;
         Ok(Structure { events: if events.is_empty() { whole.events } else { events }, ..whole })
+    }
+
+    /// Fewer descriptions: one of each group that fits into `context`.
+    async fn merge_once(
+        &self,
+        stage: &'static str,
+        talk: &Talk,
+        parts: &[Structure],
+        folders: &[Folder],
+        context: u32,
+    ) -> Result<Vec<Structure>, Failure> {
+        let together = (Self::room_for_answers(talk, context) / 2 / PART_TOKENS).max(2) as usize;
+        let mut merged = Vec::new();
+        for group in parts.chunks(together) {
+            let data = prompt::parts_data(group, folders);
+            let question = Question::of::<Merged>(stage, Some(&data), prompt::MERGE);
+            let one: Merged = self.ask_data(talk, &question, context).await?;
+            merged.push(one.structure(Vec::new(), folders));
+        }
+        Ok(merged)
     }
 
     /// One survey of those of a talk's parts. What is missing of any part is missing of the whole.
@@ -69,13 +86,18 @@ impl OpenAi {
         mut parts: Vec<Text>,
         instruction: &str,
     ) -> Result<String, Failure> {
-        if parts.len() > 1 {
+        while parts.len() > 1 {
+            let context = self.window.context();
             let question = prompt::app_merge(instruction);
-            let each = self.room_for_answers(talk) as usize / parts.len();
+            let each = Self::room_for_answers(talk, context) as usize / parts.len();
             let texts: Vec<&str> = parts.iter().map(|part| window::beginning(&part.content, each)).collect();
             let data: Value = json!({"parts": texts});
             let question = Question::of::<Text>("trigger_apps", Some(&data), &question);
-            parts = vec![self.ask_data(talk, &question).await?];
+            match self.ask_data(talk, &question, context).await {
+                Ok(text) => parts = vec![text],
+                Err(failure) if self.outgrew(context, &failure) => {}
+                Err(failure) => return Err(failure),
+            }
         }
         Ok(parts.pop().map(|part| part.content).unwrap_or_default())
     }

@@ -24,25 +24,25 @@ impl Window {
         Self(Learnt::new(context_tokens))
     }
 
-    /// The most that an answer may have: a quarter.
-    pub(super) fn output(&self) -> u32 {
-        (self.context() / 4).clamp(LEAST_OUTPUT, MOST_OUTPUT)
+    /// The most that an answer may have: a quarter of `context`.
+    pub(super) fn output(context: u32) -> u32 {
+        (context / 4).clamp(LEAST_OUTPUT, MOST_OUTPUT)
     }
 
     /// What is left of `context` for a part of a talk beside `rest`, the tokens of everything else in the prompt.
-    pub(super) fn part(&self, context: u32, rest: u32) -> u32 {
-        self.space(context, rest).max(LEAST_PART)
+    pub(super) fn part(context: u32, rest: u32) -> u32 {
+        Self::space(context, rest).max(LEAST_PART)
     }
 
-    fn space(&self, context: u32, rest: u32) -> u32 {
-        context.saturating_sub(self.output()).saturating_sub(rest)
+    fn space(context: u32, rest: u32) -> u32 {
+        context.saturating_sub(Self::output(context)).saturating_sub(rest)
     }
 
     /// The server said that a prompt with `rest` was longer than its context, which was taken to be `context` when the prompt was
     /// made: from now on, a third less. Of many that were made with the same context, the first one says enough. One that was
     /// too long because `rest` left no room for a part says nothing.
     pub(super) fn shrink(&self, context: u32, rest: u32) {
-        if self.space(context, rest) < LEAST_PART {
+        if Self::space(context, rest) < LEAST_PART {
             return;
         }
         let less = (context / 3 * 2).max(LEAST_CONTEXT.min(context));
@@ -158,11 +158,11 @@ mod tests {
     #[test]
     fn a_context_is_shared_by_question_and_answer() {
         let window = Window::new(16_384);
-        assert_eq!((window.output(), window.part(16_384, 1_000)), (4_096, 11_288));
+        assert_eq!((Window::output(16_384), Window::part(16_384, 1_000)), (4_096, 11_288));
         for _ in 0..3 {
             window.shrink(16_384, 1_000);
         }
-        assert_eq!(window.output(), 2_730, "three that were made with one context shrink it once");
+        assert_eq!(window.context(), 10_922, "three that were made with one context shrink it once");
         window.shrink(10_922, 8_000);
         assert_eq!(window.context(), 10_922, "that prompt was longer than what was left of the context");
         (0..20).for_each(|_| window.shrink(window.context(), 1_000));
@@ -170,8 +170,8 @@ mod tests {
         let small = Window::new(1_000);
         small.shrink(1_000, 100);
         assert_eq!(small.context(), 1_000, "what was set is believed");
-        assert_eq!(Window::new(100).part(100, 5_000), LEAST_PART);
-        assert_eq!(Window::new(1_000_000).output(), MOST_OUTPUT);
+        assert_eq!(Window::part(100, 5_000), LEAST_PART);
+        assert_eq!(Window::output(1_000_000), MOST_OUTPUT);
     }
 
     /// An operator who puts a larger model in the place of one with a small context has the larger context without a restart.

@@ -1,4 +1,4 @@
--- What was extracted from a conversation is not extracted from it again. Of what was reworded, the first words are noted already.
+-- What was extracted from a conversation is not extracted from it again.
 with gone as (
     delete from action_items
     where user_id = $1 and action_item_id = $2
@@ -8,4 +8,3 @@ insert into deleted_extractions (user_id, conversation_id, kind, object_id, cont
 select user_id, conversation_id, 'action_item', action_item_id, description
 from gone
 where revision is not null
-on conflict do nothing

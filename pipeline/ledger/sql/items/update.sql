@@ -1,7 +1,8 @@
--- What was extracted under other words is not extracted again beside what the user made of it.
+-- What was extracted under other words is not extracted again beside what the user made of it. These words are not those of its
+-- deletion, which are noted, too, under the id alone.
 with noted as (
     insert into deleted_extractions (user_id, conversation_id, kind, object_id, content)
-    select user_id, conversation_id, 'action_item', action_item_id, description
+    select user_id, conversation_id, 'action_item', action_item_id || '/extracted', description
     from action_items
     where user_id = $1 and action_item_id = $2 and revision is not null and description <> $4
     on conflict do nothing

@@ -1,4 +1,4 @@
--- What was extracted from a conversation is not extracted from it again. Of what was reworded, the first words are noted already.
+-- What was extracted from a conversation is not extracted from it again.
 with gone as (
     delete from memories
     where user_id = $1 and memory_id = $2
@@ -8,7 +8,6 @@ with gone as (
     select user_id, conversation_id, 'memory', memory_id, content
     from gone
     where revision is not null
-    on conflict do nothing
 )
 select conversation_id
 from gone

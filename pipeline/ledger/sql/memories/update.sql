@@ -1,4 +1,5 @@
--- What was extracted under other words is not extracted again beside what the user made of it.
+-- What was extracted under other words is not extracted again beside what the user made of it. These words are not those of its
+-- deletion, which are noted, too, under the id alone.
 with before as (
     select user_id, memory_id, conversation_id, content, revision
     from memories
@@ -6,7 +7,7 @@ with before as (
     for update
 ), noted as (
     insert into deleted_extractions (user_id, conversation_id, kind, object_id, content)
-    select user_id, conversation_id, 'memory', memory_id, content
+    select user_id, conversation_id, 'memory', memory_id || '/extracted', content
     from before
     where revision is not null and content <> $4
     on conflict do nothing

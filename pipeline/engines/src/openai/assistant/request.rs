@@ -4,7 +4,7 @@ use assistant::{Exchange, Round, Speaker};
 use serde_json::{Map, Value, json};
 
 use super::way::Way;
-use crate::openai::OpenAi;
+use crate::openai::{OpenAi, window::Window};
 
 /// What every conversation begins with.
 const SYSTEM: &str = include_str!("../../../prompts/assistant.md");
@@ -30,7 +30,7 @@ impl Request<'_> {
         let mut set = |name: &str, value: Value| body.insert(name.to_owned(), value);
         set("model", (&*self.engine.model).into());
         set("messages", self.messages().into());
-        set(self.way.limit, self.engine.window.output().into());
+        set(self.way.limit, Window::output(self.engine.window.context()).into());
         if self.way.temperature {
             set("temperature", 0.into());
         }
