@@ -392,7 +392,7 @@ mod tests {
         assert!(!seen.is_readable, "what waits for the lock is not asked for");
     }
 
-    /// An operator whose database had become read-only was told to start workers and a reconciler, which ran.
+    /// With a read-only database, doctor asked operators to start workers and a reconciler that were running.
     #[test]
     fn doctor_asks_for_no_process_while_none_can_record_that_it_is_alive() {
         let seen_ago = |seconds| Workers {

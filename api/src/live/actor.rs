@@ -438,11 +438,14 @@ async fn whole<T>(working: &mut Working<T>) -> T {
     }
 }
 
-/// Why a socket cannot be read any more: a frame over the limit, what is no frame, or the client is gone.
+/// Why a socket cannot be read any more: a frame over the limit, an invalid one, or the client is gone.
 fn broken(error: axum::Error) -> CloseCode {
+    use tungstenite::error::ProtocolError;
     match error.into_inner().downcast_ref::<tungstenite::Error>() {
         Some(tungstenite::Error::Capacity(_)) => CloseCode::TooBig,
-        Some(tungstenite::Error::Protocol(tungstenite::error::ProtocolError::ResetWithoutClosingHandshake)) => CloseCode::ByClient,
+        Some(tungstenite::Error::Protocol(ProtocolError::ResetWithoutClosingHandshake)) => {
+            CloseCode::ByClient
+        }
         Some(tungstenite::Error::Utf8(_) | tungstenite::Error::Protocol(_)) => CloseCode::Unreadable,
         _ => CloseCode::ByClient,
     }

@@ -92,7 +92,7 @@ fn refusal_of(body: &[u8]) -> Option<Response> {
         let words = "There are no batches: send each message in a request of its own";
         return refused(None, ErrorData::invalid_request(words, None));
     }
-    // Of the text, as the SDK reads it: a field that is sent twice is none for it.
+    // From the text, as the SDK does: it refuses a field that is sent twice, which `message` does not show.
     if serde_json::from_slice::<ClientJsonRpcMessage>(body).is_ok() {
         return None;
     }

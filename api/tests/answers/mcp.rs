@@ -102,7 +102,7 @@ async fn mcp_unknown_methods_and_tools_are_errors_and_notifications_accepted() {
         (&json!(-32602), &json!(2)),
         "{unknown:?}"
     );
-    // A model that sends a list of arguments was told that there is no method `tools/call`.
+    // Arguments in a list were answered with "no method `tools/call`".
     for params in [r#"{"name": "search", "arguments": []}"#, r#"{"arguments": {}}"#] {
         let call = format!(r#"{{"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {params}}}"#);
         let refused = post(&bench, &[], &call).await;

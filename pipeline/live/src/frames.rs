@@ -342,8 +342,8 @@ names::named! {
         Idle = "idle",
         /// 1001: another socket took the conversation over.
         Superseded = "superseded",
-        /// 1002: what is no frame of a client (RFC 6455), or text that is not UTF-8.
-        Unreadable = "unreadable_frame",
+        /// 1002: an invalid frame (RFC 6455), or text that is not UTF-8.
+        Unreadable = "invalid_frame",
         /// 1003: audio that cannot be decoded.
         Undecodable = "undecodable_audio",
         /// 1008: the key, the user or the language.

@@ -70,9 +70,9 @@ async fn live_frames_over_the_size_limit_close_the_socket() {
     assert!([1006, 1009].contains(&line.closed().await));
 }
 
-/// A client that sent what no client may send was told that it had closed the socket itself (1000).
+/// A client that sent an invalid frame got close code 1000, as if it had closed the socket itself.
 #[tokio::test]
-async fn live_frames_that_are_none_are_answered_by_their_own_close_code() {
+async fn live_invalid_frames_close_the_socket_with_1002() {
     let setup = Setup::new().await;
     let not_utf8 = Frame::message(vec![0xff], OpCode::Data(Data::Text), true);
     let mut reserved = Frame::message("words", OpCode::Data(Data::Text), true);

@@ -178,7 +178,8 @@ async fn reprocess_does_not_extract_reworded_items_again() {
 
     assert!(ledger.delete_action_item(ann, &item).await.unwrap());
     assert!(ledger.delete_memory(ann, &memory).await.unwrap());
-    let either = results("Third", &["Call Tom", "Visit Ben", "Buy milk"], &["Ann lives in Porto", "Visit Ben"]);
+    let either =
+        results("Third", &["Call Tom", "Visit Ben", "Buy milk"], &["Ann lives in Porto", "Visit Ben"]);
     for third in [&again, &either] {
         let claimed = reprocess(&world).await;
         complete(&world, &claimed, third).await;
