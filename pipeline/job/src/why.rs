@@ -43,6 +43,8 @@ pub struct Surroundings {
     pub superseded: bool,
     /// The conversation was deleted.
     pub conversation_gone: bool,
+    /// The job's user requires own keys now.
+    pub user_requires_keys: bool,
 }
 
 /// Why a job is not running, or that it is.
@@ -134,6 +136,8 @@ pub enum Why {
         since: Timestamp,
         /// When it is given up.
         until: Timestamp,
+        /// Whether the user still requires own keys: a new job would need them too.
+        required: bool,
     },
     /// It is done.
     Done {
@@ -174,7 +178,8 @@ pub fn why(job: &Job, around: &Surroundings, now: Timestamp, policy: &Policy) ->
         State::Leased(lease) => why_not_done(job, lease, around, now, policy),
         State::BlockedByok => {
             let since = job.first_blocked_at.unwrap_or(job.admitted_at);
-            Why::Parked { since, until: job.reconcile_after_at(policy).unwrap_or(since) }
+            let until = job.reconcile_after_at(policy).unwrap_or(since);
+            Why::Parked { since, until, required: around.user_requires_keys }
         }
         State::Completed { outcome } => Why::Done { outcome: *outcome },
         State::DeadLetter { code } => why_not_replayed(job, around, *code),

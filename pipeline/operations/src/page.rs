@@ -124,6 +124,7 @@ struct AroundRow {
     holder_stopping: bool,
     superseded: bool,
     gone: bool,
+    user_requires_keys: bool,
 }
 
 /// Reads what lies around a job. Counts of the backlog stop at 1,000. Runs with their persons' own keys take no slot.
@@ -168,6 +169,7 @@ async fn surroundings(
         holder_stopping: row.holder_stopping,
         superseded: row.superseded,
         conversation_gone: row.gone,
+        user_requires_keys: row.user_requires_keys,
     })
 }
 

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, process::ExitCode};
 
 use clap::Args;
-use job::{JobId, Policy};
+use job::{JobId, Policy, Why};
 use operations::{JobFilter, Operations, OrderOfMany};
 use records::UserId;
 
@@ -205,8 +205,12 @@ async fn named(
         operations.operate(&JobId::from_text(id.as_str()), order.operation(), &cause.action()).await?;
     let job = granted(operations, id, answer).await?;
     let (_, done) = verbs(order);
+    // A paused queue keeps it waiting all the same. The order is done: that this cannot be read changes nothing.
+    let page = super::page(operations, id).await.ok();
+    let paused = page.map(|page| page.why).filter(|why| matches!(why, Why::Paused { .. }));
+    let but = paused.as_ref().map_or(String::new(), |why| format!("\n{}", plain(why)));
     reply!(as_json, { "job_id": id, "done": done, "status": job.state.status(),
-            "dispatch_generation": job.generation.0 }, "{done}: {id}")?;
+            "dispatch_generation": job.generation.0, "guard": paused.as_ref().map(Why::guard) }, "{done}: {id}{but}")?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -72,12 +72,21 @@ impl fmt::Display for Why {
             Self::NothingWrong => f.write_str(
                 "Nothing is wrong: it is ready, and a slot is free; it is claimed within a second.",
             ),
-            Self::Parked { since, until } => write!(
-                f,
-                "It has waited for its user's own keys since {}, and is given up at {}; the service's key never runs it.",
-                time(*since),
-                time(*until),
-            ),
+            Self::Parked { since, until, required } => {
+                write!(
+                    f,
+                    "It has waited for its user's own keys since {}, and is given up at {}; the service's key never runs it.",
+                    time(*since),
+                    time(*until),
+                )?;
+                match required {
+                    true => Ok(()),
+                    false => f.write_str(
+                        " Its user does not require own keys: cancel it, and the user's next finalize or reprocess makes \
+                         a new job, which needs none.",
+                    ),
+                }
+            }
             Self::Done { outcome } => write!(f, "It is done: completed, {outcome}."),
             Self::Dead { code } => {
                 write!(f, "It is a dead letter, {code}: it waits for an operator to replay or dismiss it.")

@@ -172,7 +172,12 @@ fn why_sentences_name_the_queue_and_what_to_start() {
 #[test]
 fn why_parked_names_its_start_and_deadline() {
     let fortnight = 14 * 86_400;
-    assert_eq!(why_of(&parked(), &healthy(), 5), Why::Parked { since: at(0), until: at(fortnight) });
+    let around = Surroundings { user_requires_keys: true, ..healthy() };
+    let required = why_of(&parked(), &around, 5);
+    assert_eq!(required, Why::Parked { since: at(0), until: at(fortnight), required: true });
+    assert!(!required.to_string().contains("cancel"), "a new job would be parked too: {required}");
+    let way_out = why_of(&parked(), &healthy(), 5).to_string();
+    assert!(way_out.contains("cancel it, and the user's next finalize"), "{way_out}");
 }
 
 #[test]

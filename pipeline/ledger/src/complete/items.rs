@@ -91,7 +91,7 @@ fn written(
             entries.entry(due).or_insert_with(|| completion.same.tasks()).add(&item.description);
         }
     }
-    for (id, item) in sorted.fresh {
+    for (id, item, _) in sorted.fresh {
         if let Some(due_at) = item.due_at {
             let was_told =
                 entries.get(&due_at).is_some_and(|entries| entries.find(&item.description).is_some());
@@ -106,8 +106,8 @@ fn written(
 
 /// What becomes of a completion's items.
 struct Sorted<'a> {
-    /// To be created, with their ids.
-    fresh: Vec<(String, &'a NewItem)>,
+    /// To be created, with their ids and their places among all that were said.
+    fresh: Vec<(String, &'a NewItem, i32)>,
     /// (id, due date) for older items, which take it over where they have none.
     due_dates: Vec<(String, Timestamp)>,
 }
@@ -141,14 +141,14 @@ impl Known {
 /// new is known from then on, to the next completion of the same person too.
 fn sort_out<'a>(completion: &'a Completion, known: &mut Known, deleted: &dyn KnownTexts) -> Sorted<'a> {
     let mut sorted = Sorted { fresh: Vec::new(), due_dates: completion.results.due_dates.clone() };
-    for item in &completion.results.items {
+    for (position, item) in (0_i32..).zip(&completion.results.items) {
         match known.find(&item.description) {
             Some(id) => sorted.due_dates.extend(item.due_at.map(|due| (id.clone(), due))),
             None if deleted.find(&item.description).is_some() => {}
             None => {
                 let id = thing_id(&ITEMS, completion, &item.description);
                 known.add(id.clone(), &item.description);
-                sorted.fresh.push((id, item));
+                sorted.fresh.push((id, item, position));
             }
         }
     }
@@ -192,9 +192,9 @@ async fn insert(
 ) -> Result<(), Error> {
     let mut rows = Vec::new();
     for (completion, sorted) in kept.iter().zip(sorted) {
-        for (position, (id, item)) in (0_i32..).zip(&sorted.fresh) {
-            rows.push((&completion.claimed, id, *item, position));
-        }
+        rows.extend(
+            sorted.fresh.iter().map(|(id, item, position)| (&completion.claimed, id, *item, *position)),
+        );
     }
     if rows.is_empty() {
         return Ok(());
@@ -215,8 +215,8 @@ async fn insert(
     Ok(())
 }
 
-/// A due date heard for an older item is taken over only where that one has none, and was not changed by its user since this very
-/// conversation made it. Answers those that were, by person.
+/// A due date heard for an older item is taken over only where that one has none, and was not changed by its user since an earlier
+/// revision of this very conversation was admitted. Answers those that were, by person.
 async fn hand_over_due_dates(
     connection: &mut PgConnection,
     kept: &[&Completion],
@@ -235,6 +235,7 @@ async fn hand_over_due_dates(
         now,
         array(&due_dates, |(claimed, ..)| claimed.user_id.as_str()),
         array(&due_dates, |(claimed, ..)| claimed.conversation_id.as_str()),
+        array(&due_dates, |(claimed, ..)| claimed.revision),
         array(&due_dates, |(_, id, _)| id.as_str()),
         array(&due_dates, |(.., due)| *due)
     )

@@ -78,7 +78,7 @@ fn sort_out<'a>(
     fresh
 }
 
-/// By person, what the memories say, newest first.
+/// By person, what the newest memories say, and what is left of the conversations themselves.
 async fn known(
     connection: &mut PgConnection,
     kept: &[&Completion],
@@ -87,7 +87,14 @@ async fn known(
     if people.is_empty() {
         return Ok(HashMap::new());
     }
-    let rows: Vec<Known> = query_as!("completion/known_memories.sql", &people).fetch_all(connection).await?;
+    let rows: Vec<Known> = query_as!(
+        "completion/known_memories.sql",
+        &people,
+        array(kept, |completion| completion.claimed.user_id.as_str()),
+        array(kept, |completion| completion.claimed.conversation_id.as_str())
+    )
+    .fetch_all(connection)
+    .await?;
     Ok(grouped(rows.into_iter().map(|row| (row.user_id, row.content))))
 }
 

@@ -154,6 +154,63 @@ async fn reprocess_does_not_restore_a_due_date_that_the_user_cleared() {
     );
 }
 
+/// The item is the user's own, or came from another conversation: this one gave it a date only.
+#[tokio::test]
+async fn reprocess_does_not_restore_a_cleared_due_date_on_an_item_of_elsewhere() {
+    let world = World::new().await;
+    let own = ActionItemId::new("own");
+    let written =
+        NewActionItem { id: own.clone(), description: "Call Tom".into(), completed: false, due_at: None };
+    world.ledger.create_action_items(&world.ann, &[written]).await.unwrap();
+    let due_at = Some(world.ledger.db().now().await.unwrap() + Duration::days(3));
+    let heard = NewItem { description: "Call Tom".into(), due_at };
+    let heard = Results { items: vec![heard], ..results("First", &[], &[]) };
+    let claimed = world.claimed("c").await;
+    complete(&world, &claimed, &heard).await;
+    let dated = "select count(*) from action_items where due_at is not null";
+    assert_eq!(world.count(dated).await, 1, "the user's own item takes the date over");
+
+    let clear = ItemChange { due_at: Some(None), ..ItemChange::default() };
+    world.ledger.change_action_item(&world.ann, &own, &clear).await.unwrap().unwrap();
+    let claimed = reprocess(&world).await;
+    complete(&world, &claimed, &heard).await;
+    assert_eq!(world.count(dated).await, 0);
+}
+
+#[tokio::test]
+async fn reprocess_shows_items_in_the_order_in_which_they_were_said_around_a_completed_one() {
+    let world = World::new().await;
+    let said = results("First", &["Call Tom", "Buy milk", "Pay Tim"], &[]);
+    let claimed = world.claimed("c").await;
+    complete(&world, &claimed, &said).await;
+    let item: Vec<String> =
+        world.list("select action_item_id from action_items where description = 'Buy milk'").await;
+    let done = ItemChange { completed: Some(true), ..ItemChange::default() };
+    world.ledger.change_action_item(&world.ann, &ActionItemId::new(item[0].as_str()), &done).await.unwrap();
+    let claimed = reprocess(&world).await;
+    complete(&world, &claimed, &said).await;
+    let view = world.ledger.store().conversation(&world.ann, &c(), false).await.unwrap().unwrap();
+    let shown: Vec<&str> = view.action_items.iter().map(|item| item.description.as_str()).collect();
+    assert_eq!(shown, ["Call Tom", "Buy milk", "Pay Tim"]);
+}
+
+/// Only the newest 1,000 of all memories are compared, and besides them those of the very conversation.
+#[tokio::test]
+async fn reprocess_does_not_double_a_kept_memory_behind_a_thousand_newer_ones() {
+    let world = with_completed().await;
+    world
+        .run(
+            "update memories set reviewed = true, created_at = created_at - interval '1 day'; \
+             insert into memories (user_id, memory_id, content, category, created_at, updated_at) \
+             select user_id, 'm' || n, 'Fact ' || n, 'core', now(), now() \
+             from memories cross join generate_series(1, 1000) n",
+        )
+        .await;
+    let claimed = reprocess(&world).await;
+    complete(&world, &claimed, &results("Second", &[], &["Ann lives in Porto"])).await;
+    assert_eq!(world.count("select count(*) from memories where content = 'Ann lives in Porto'").await, 1);
+}
+
 /// The words of a correction are the user's; those that were corrected do not come back beside them, even after it was deleted.
 #[tokio::test]
 async fn reprocess_does_not_extract_reworded_items_again() {

@@ -33,4 +33,5 @@ select
         select from finalization_admissions
         where user_id = $5 and conversation_id = $6 and revision > $7
     ) as superseded,
-    not exists (select from conversations where user_id = $5 and conversation_id = $6) as gone
+    not exists (select from conversations where user_id = $5 and conversation_id = $6) as gone,
+    exists (select from users where user_id = $5 and requires_byok) as user_requires_keys

@@ -18,7 +18,7 @@ cross join lateral (
            array_agg(o.completed_at) as item_completed_at, array_agg(o.position) as item_positions
     from (select * from action_items a
           where a.user_id = c.user_id and a.conversation_id = c.conversation_id
-          order by a.created_at, a.position, a.action_item_id) o) i
+          order by a.position, a.created_at, a.action_item_id) o) i
 cross join lateral (
     select array_agg(o.segment_id) as segment_ids, array_agg(o.content) as contents, array_agg(o.speaker) as speakers,
            array_agg(o.speaker_id) as speaker_ids, array_agg(o.is_user) as by_user, array_agg(o.person_id) as person_ids,

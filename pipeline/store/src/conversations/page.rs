@@ -96,7 +96,7 @@ pub(super) fn page(user: &UserId, filter: &ConversationFilter) -> QueryBuilder<P
              from (select * from action_items o where o.user_id = ",
     );
     query.push_bind(user.as_str()).push(
-        " and o.conversation_id = page.conversation_id order by o.created_at, o.position, o.action_item_id) a) i on true \
+        " and o.conversation_id = page.conversation_id order by o.position, o.created_at, o.action_item_id) a) i on true \
          order by page.created_at desc, page.conversation_id",
     );
     query

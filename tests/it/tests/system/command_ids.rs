@@ -329,3 +329,19 @@ async fn export_of_many_pictures_takes_little_memory() {
     std::fs::remove_dir_all(folder).expect("it can be removed");
     assert!((1..150_000).contains(&peak), "{peak} kB");
 }
+
+#[tokio::test]
+async fn run_now_in_a_paused_queue_names_the_pause() {
+    let world = World::new().await;
+    let api = Process::serve(&world.url, &[("LISTEN_ROLES", "api")]).await;
+    world.client(&api).admit(GARDEN).await;
+    let job = binary::the_job(&world.url)["job_id"].as_str().expect("a job has an id").to_owned();
+    world.run("update finalization_jobs set ready_at = now() + interval '1 hour'").await;
+    printed(&world.url, &["jobs", "pause", "finalization", "--reason", "a look", "--operator", "olga"]);
+    let told = printed(&world.url, &["jobs", "run-now", &job, "--reason", "in a hurry"]);
+    assert!(told.starts_with(&format!("due now: {job}\n")), "{told}");
+    assert!(
+        told.contains("has been paused by olga") && told.contains("listen jobs resume finalization"),
+        "{told}"
+    );
+}
