@@ -61,41 +61,6 @@ async fn search_finds_inflected_words_once_indexed() {
 }
 
 #[tokio::test]
-async fn search_follows_the_names_of_speakers() {
-    let bench = Bench::new().await;
-    let index = async || bench.ledger.store().index_conversations(10, 0).await.unwrap();
-    let people = "/v1/users/me/people";
-    let person = bench.post(people, json!({"name": "Thelma"})).await.body["id"].as_str().unwrap().to_owned();
-    let id = [conversation(&bench, &["The crown was fitted.", "The budget was raised."]).await];
-    let hers = format!(
-        "update transcript_segments set is_user = false, person_id = '{person}' where start_seconds = 0"
-    );
-    bench.database.run(&hers).await;
-    conversation(&bench, &["Priya agreed."]).await;
-    assert_eq!(index().await, 2);
-    assert_eq!(ids(&bench, "q=thelma").await, id);
-
-    let path = format!("{people}/{person}");
-    let renamed = bench.ask(&bench.key, Method::PATCH, &path, Some(json!({"name": "Louise"}))).await;
-    assert_eq!(renamed.status, StatusCode::OK, "{renamed:?}");
-    assert_eq!(index().await, 1, "where she speaks");
-    assert_eq!(ids(&bench, "q=louise").await, id);
-    assert_eq!(ids(&bench, "q=thelma").await, Vec::<String>::new(), "the old name");
-
-    bench.ask(&bench.key, Method::DELETE, &path, None).await;
-    assert_eq!(index().await, 1);
-    assert_eq!(ids(&bench, "q=louise").await, Vec::<String>::new(), "she was forgotten");
-
-    for (name, renamed) in [("Quentin", 2), ("Rupert", 2), ("Rupert", 0)] {
-        let named = bench.ask(&bench.key, Method::PATCH, "/v1/users/me", Some(json!({"name": name}))).await;
-        assert_eq!(named.status, StatusCode::OK, "{named:?}");
-        assert_eq!(index().await, renamed, "where the user speaks");
-    }
-    assert_eq!(ids(&bench, "q=rupert").await.len(), 2);
-    assert_eq!(ids(&bench, "q=quentin").await, Vec::<String>::new());
-}
-
-#[tokio::test]
 async fn search_finds_memories_and_items_at_once_where_the_key_may_read_them() {
     let bench = Bench::new().await;
     let memory =

@@ -20,7 +20,6 @@ const AT_ONCE: usize = 500;
 impl Ledger {
     /// Changes a person (and, when marked, parks queued jobs). `None`: no such person.
     pub async fn change_user(&self, id: &UserId, change: &UserChange) -> Result<Option<User>, Error> {
-        let before = if change.name.is_some() { self.store().user(id).await? } else { None };
         let changed = retry_conflicts!("changing a person", async {
             let (mut transaction, now) = self.db.begin().await?;
             // The person's row is locked first: an admission that reads the mark waits for this one, or is seen by it.
@@ -35,12 +34,6 @@ impl Ledger {
         if change.requires_byok == Some(true) {
             // A request that waits for a job that was parked looks at its row.
             self.db.waker().job_settled();
-        }
-        // For a name that is sent again as it is, nothing is indexed.
-        if let (Some(before), Ok(Some(after))) = (&before, &changed)
-            && before.name != after.name
-        {
-            self.store().index_name_anew(id, None).await?;
         }
         changed
     }

@@ -41,26 +41,18 @@ impl Store {
         Ok(person)
     }
 
-    /// Renames a person, in every conversation at once: names are read, not copied. Searches find the new name once the person's
-    /// conversations are indexed again. `None`: no such person.
+    /// Renames a person, in every conversation at once: names are read, not copied. `None`: no such person.
     pub async fn rename_person(
         &self,
         user: &UserId,
         id: &str,
         name: &str,
     ) -> Result<Option<KnownPerson>, Error> {
-        let renamed = query_as!("people/rename.sql", user, id, name).fetch_optional(self.db.pool()).await?;
-        if renamed.is_some() {
-            self.index_name_anew(user, Some(id)).await?;
-        }
-        Ok(renamed)
+        Ok(query_as!("people/rename.sql", user, id, name).fetch_optional(self.db.pool()).await?)
     }
 
     /// Forgets a person; segments keep the id, and their speaker is a number again. `false`: no such person.
     pub async fn forget_person(&self, user: &UserId, id: &str) -> Result<bool, Error> {
-        let forgotten = self.db.delete_of_user(sql!("people/delete.sql"), user, id).await?;
-        // Also of one that is gone already: the deletion that came before may have been cut off here.
-        self.index_name_anew(user, Some(id)).await?;
-        Ok(forgotten)
+        self.db.delete_of_user(sql!("people/delete.sql"), user, id).await
     }
 }

@@ -1,9 +1,9 @@
 //! Indexing: the passages of completed conversations are written behind their completion. What was completed before the
 //! index existed, or again, is found by the same look.
 
-use db::{Error, array, query, query_as, query_scalar, sql};
+use db::{Error, array, query, query_as, sql};
 use futures::TryStreamExt;
-use records::{Timestamp, UserId};
+use records::Timestamp;
 use sqlx::PgConnection;
 
 use super::{configuration_of, passage::passages, spelling::plain};
@@ -17,9 +17,6 @@ pub const ITEMS_NOT_READ: &str = ", items not read";
 
 /// Passages of one statement: each has its own time limit.
 const PASSAGES: usize = 500;
-
-/// Conversations that are looked at in one statement for a name.
-const NAMED: i64 = 500;
 
 #[derive(sqlx::FromRow)]
 struct DueRow {
@@ -74,19 +71,6 @@ impl Store {
         query!("search/indexed.sql", &users, &conversations, &revisions).execute(&mut *transaction).await?;
         transaction.commit().await?;
         Ok(due.len())
-    }
-
-    /// Has conversations indexed anew that show the name of a `person` of the user's, or the user's own (`None`): to be called when
-    /// the new name is committed. Of many, a batch after the other in transactions of their own: cut off, some keep the old name in
-    /// searches; said twice, nothing more.
-    pub async fn index_name_anew(&self, user: &UserId, person: Option<&str>) -> Result<(), Error> {
-        let mut behind = Some(String::new());
-        while let Some(last) = behind {
-            behind = query_scalar!("search/index_anew.sql", user, person, last, NAMED)
-                .fetch_one(self.db.pool())
-                .await?;
-        }
-        Ok(())
     }
 }
 
