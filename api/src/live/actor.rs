@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     ending::Ending,
-    intake::{Done, Todo},
+    intake::{Done, Todo, broken},
     looks::Looked,
 };
 use super::{
@@ -435,18 +435,5 @@ async fn whole<T>(working: &mut Working<T>) -> T {
     match working {
         Some(working) => working.await,
         None => std::future::pending().await,
-    }
-}
-
-/// Why a socket cannot be read any more: a frame over the limit, an invalid one, or the client is gone.
-fn broken(error: axum::Error) -> CloseCode {
-    use tungstenite::error::ProtocolError;
-    match error.into_inner().downcast_ref::<tungstenite::Error>() {
-        Some(tungstenite::Error::Capacity(_)) => CloseCode::TooBig,
-        Some(tungstenite::Error::Protocol(ProtocolError::ResetWithoutClosingHandshake)) => {
-            CloseCode::ByClient
-        }
-        Some(tungstenite::Error::Utf8(_) | tungstenite::Error::Protocol(_)) => CloseCode::Unreadable,
-        _ => CloseCode::ByClient,
     }
 }

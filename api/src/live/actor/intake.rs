@@ -301,3 +301,14 @@ impl Todo {
         }
     }
 }
+
+/// Why a socket cannot be read any more: a frame over the limit, an invalid one, or the client is gone.
+pub(super) fn broken(error: axum::Error) -> CloseCode {
+    use tungstenite::{Error, error::ProtocolError};
+    match error.into_inner().downcast_ref::<Error>() {
+        Some(Error::Capacity(_)) => CloseCode::TooBig,
+        Some(Error::Protocol(ProtocolError::ResetWithoutClosingHandshake)) => CloseCode::ByClient,
+        Some(Error::Utf8(_) | Error::Protocol(_)) => CloseCode::Unreadable,
+        _ => CloseCode::ByClient,
+    }
+}
