@@ -1,5 +1,6 @@
 //! The text frames of a live socket (`docs/live.md`).
 
+use names::whole_characters;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -143,29 +144,6 @@ impl ClientFrame {
 
 fn read<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T, Malformed> {
     serde_json::from_str(text).map_err(|_| Malformed)
-}
-
-/// Puts U+FFFD in the place of halves of surrogate pairs, as JavaScript writes a text that was cut within an emoji: the parser would
-/// refuse all of the frame's words for one.
-fn whole_characters(text: &str) -> String {
-    let (mut whole, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some((before, escape)) = rest.find('\\').and_then(|at| rest.split_at_checked(at)) {
-        let unit = |from: usize| {
-            let hex = escape.get(from..from + 6)?.strip_prefix("\\u")?;
-            u16::from_str_radix(hex, 16).ok()
-        };
-        let (length, is_half) = match (unit(0), unit(6)) {
-            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => (12, false),
-            (Some(0xD800..=0xDFFF), _) => (6, true),
-            _ => (escape.chars().take(2).map(char::len_utf8).sum(), false),
-        };
-        let (escape, after) = escape.split_at_checked(length).unwrap_or((escape, ""));
-        whole.push_str(before);
-        whole.push_str(if is_half { "\u{FFFD}" } else { escape });
-        rest = after;
-    }
-    whole.push_str(rest);
-    whole
 }
 
 /// A segment with words and with times that can be times; `None` for any other. Words are not lost for their labels: a long

@@ -1,6 +1,9 @@
 //! `listen jobs run-now`, `cancel` and `dismiss`: what operators order of jobs, by name or by a filter.
 
-use std::{collections::HashSet, process::ExitCode};
+use std::{
+    collections::{BTreeSet, HashSet},
+    process::ExitCode,
+};
 
 use clap::Args;
 use job::{JobId, Policy, Why};
@@ -17,6 +20,7 @@ use crate::{
         consent::{Cause, Consent},
         ids,
         over_shards::{each, label},
+        stderr::note,
         stdout::{plain, reply, say},
         table::CommonArgs,
     },
@@ -131,8 +135,22 @@ async fn of_filter(
         all.add(results);
     }
     let code = answer(order, count.unsigned_abs(), all, as_json)?;
+    if matches!(order, OrderOfMany::RunNow) {
+        note_pauses(shards).await;
+    }
     looks.complete()?;
     Ok(code)
+}
+
+/// Names paused queues, which keep what was ordered waiting. The order is done: that a shard does not tell changes nothing.
+async fn note_pauses(shards: &[Operations]) {
+    let mut paused = BTreeSet::new();
+    for shard in shards {
+        paused.extend(shard.pauses().await.unwrap_or_default().into_iter().map(|pause| pause.queue));
+    }
+    for queue in paused {
+        note!("{queue} is paused, and its jobs wait; `listen jobs resume {queue} --reason …` opens it");
+    }
 }
 
 /// The jobs that an order is for.
@@ -206,7 +224,10 @@ async fn named(
     let job = granted(operations, id, answer).await?;
     let (_, done) = verbs(order);
     // A paused queue keeps it waiting all the same. The order is done: that this cannot be read changes nothing.
-    let page = super::page(operations, id).await.ok();
+    let page = match order {
+        OrderOfMany::RunNow => super::page(operations, id).await.ok(),
+        OrderOfMany::Cancel | OrderOfMany::Dismiss => None,
+    };
     let paused = page.map(|page| page.why).filter(|why| matches!(why, Why::Paused { .. }));
     let but = paused.as_ref().map_or(String::new(), |why| format!("\n{}", plain(why)));
     reply!(as_json, { "job_id": id, "done": done, "status": job.state.status(),

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use futures::{StreamExt, TryStreamExt, stream};
 use job::{ErrorClass, FailureCode};
+use names::whole_characters;
 use records::Talk;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -168,12 +169,12 @@ impl OpenAi {
         let body = self.converse(question, &text, context, rest).await?;
         let text = self.read_text(question.stage, &body)?;
         let object = object_in(&text).ok_or_else(malformed)?;
-        serde_json::from_str(object).map_err(|_| malformed())
+        read_json(object.as_bytes()).ok_or_else(malformed)
     }
 
     /// The text of an answer, whose tokens are counted.
     pub(super) fn read_text(&self, stage: &'static str, body: &[u8]) -> Result<String, Failure> {
-        let completion: Completion = serde_json::from_slice(body).map_err(|_| malformed())?;
+        let completion: Completion = read_json(body).ok_or_else(malformed)?;
         self.count(stage, &completion.usage);
         content_of(completion)
     }
@@ -267,6 +268,11 @@ fn content_of(completion: Completion) -> Result<String, Failure> {
 /// An answer without the agreed form.
 pub(super) fn malformed() -> Failure {
     Failure::of_class(FailureCode::ModelMalformed, ErrorClass::Malformed)
+}
+
+/// JSON of a model or its server, in which an emoji may be cut in half.
+pub(super) fn read_json<T: DeserializeOwned>(json: &[u8]) -> Option<T> {
+    serde_json::from_str(&whole_characters(str::from_utf8(json).ok()?)).ok()
 }
 
 /// From the first `{` to the last `}` of an answer: models without a JSON mode fence their object, or think aloud

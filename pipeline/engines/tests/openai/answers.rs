@@ -12,7 +12,7 @@ use stages::{
     PromptApp, RunApp, Stage, Structure, TriggerApps, Verdict,
 };
 
-use crate::world::{Reply, World, description, folders, says, talk};
+use crate::world::{Reply, World, description, folders, says, says_text, talk};
 
 #[tokio::test]
 async fn a_talk_is_judged() {
@@ -58,6 +58,16 @@ async fn what_a_schema_does_not_hold_back_is_put_right() {
     assert_eq!(structure.overview, "x Fine.");
     assert_eq!((structure.category, structure.emoji.as_str()), (Category::Other, "🧠"));
     assert_eq!((structure.folder_id, structure.events), (None, vec![]));
+}
+
+/// Small models cut an emoji in half; every try of the stage was lost for it.
+#[tokio::test]
+async fn half_an_emoji_costs_no_answer() {
+    let answer = description().to_string().replace("\"💰\"", r#""\ud83d""#);
+    let world = World::new([says_text(&answer)]).await;
+    let stage = DescribeTalk::new(Arc::new(world.engine.clone()));
+    let structure = stage.run((&talk(), &folders(), None)).await.unwrap();
+    assert_eq!((structure.emoji.as_str(), structure.events.len()), ("🧠", 1));
 }
 
 #[tokio::test]

@@ -101,8 +101,7 @@ async fn a_body_that_is_no_completion_is_malformed_for_every_ability() {
         b"{\"choices\": [{\"message\": {\"content\": \"\xc3\"}}]}",
         b"\x00\x00\x00\x00",
     ];
-    let lone = br#"{"choices": [{"message": {"content": "{\"keep\": true, \"reason\": \"\ud800\"}"}}]}"#;
-    for bytes in NO_OBJECTS.map(str::as_bytes).into_iter().chain(others).chain([&lone[..]]) {
+    for bytes in NO_OBJECTS.map(str::as_bytes).into_iter().chain(others) {
         for ability in READERS.into_iter().chain([Embed]) {
             world.will_say(body(bytes));
             assert_eq!(ask(&world, ability).await, malformed(), "{ability:?} of {bytes:?}");

@@ -344,4 +344,9 @@ async fn run_now_in_a_paused_queue_names_the_pause() {
         told.contains("has been paused by olga") && told.contains("listen jobs resume finalization"),
         "{told}"
     );
+    world.run("update finalization_jobs set ready_at = now() + interval '1 hour'").await;
+    let all = ["jobs", "run-now", "--all", "--yes", "--reason", "in a hurry"];
+    let (code, _, noted) = binary::ends(&world.url, &all);
+    assert_eq!(code, Some(0), "{noted}");
+    assert!(noted.contains("finalization is paused, and its jobs wait"), "{noted}");
 }

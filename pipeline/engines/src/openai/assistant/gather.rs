@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::openai::bill::Tokens;
+use crate::openai::chat::read_json;
 
 /// Calls in one answer: more than a turn makes.
 const MOST_CALLS: usize = 64;
@@ -138,9 +139,9 @@ impl Gathered {
         if data == "[DONE]" || data.is_empty() {
             return;
         }
-        match serde_json::from_str::<Chunk>(data) {
-            Ok(Chunk { error: Some(_), .. }) | Err(_) => self.is_broken = true,
-            Ok(chunk) => self.chunk(chunk, say),
+        match read_json(data.as_bytes()) {
+            Some(Chunk { error: Some(_), .. }) | None => self.is_broken = true,
+            Some(chunk) => self.chunk(chunk, say),
         }
     }
 
@@ -264,13 +265,13 @@ fn is_absent(arguments: &str) -> bool {
 }
 
 fn is_object_text(text: &str) -> bool {
-    serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object())
+    read_json::<Value>(text.as_bytes()).is_some_and(|value| value.is_object())
 }
 
 impl Message {
     /// Reads an answer that came in one piece.
     pub(super) fn of_completion(bytes: &[u8], count: &dyn Fn(&Tokens)) -> Option<Self> {
-        let chunk: Chunk = serde_json::from_slice(bytes).ok()?;
+        let chunk: Chunk = read_json(bytes)?;
         if let Some(usage) = &chunk.usage {
             count(usage);
         }
@@ -318,7 +319,7 @@ impl Message {
                 name: call.name,
                 arguments: match is_absent(&call.arguments) {
                     true => Value::Object(serde_json::Map::new()),
-                    false => serde_json::from_str(&call.arguments).unwrap_or(Value::Null),
+                    false => read_json(call.arguments.as_bytes()).unwrap_or(Value::Null),
                 },
             })
             .collect();
