@@ -7,7 +7,7 @@ mod memories;
 mod write;
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     hash::Hash,
     sync::Arc,
 };
@@ -115,6 +115,20 @@ impl Ledger {
 /// Derived, so that a repeated attempt writes the same row.
 fn thing_id(namespace: &Uuid, completion: &Completion, words: &str) -> String {
     Uuid::new_v5(namespace, format!("{}\n{words}", completion.claimed.job.id).as_bytes()).to_string()
+}
+
+/// For each text of `new`, the place of the one in `earlier` that it says again: word for word, or else as `same` compares. None of
+/// those is given twice.
+fn said_again(mut same: Box<dyn KnownTexts>, earlier: &[&str], new: &[&str]) -> Vec<Option<usize>> {
+    earlier.iter().for_each(|text| same.add(text));
+    let mut free: HashSet<usize> = (0..earlier.len()).collect();
+    let word_for_word = |text| earlier.iter().position(|earlier| earlier == text);
+    let mut again: Vec<Option<usize>> =
+        new.iter().map(|text| word_for_word(text).filter(|place| free.remove(place))).collect();
+    for (text, again) in new.iter().zip(&mut again).filter(|(_, again)| again.is_none()) {
+        *again = same.find(text).filter(|place| free.remove(place));
+    }
+    again
 }
 
 /// The values of each key, in their order.

@@ -66,8 +66,8 @@ pub async fn schedule(
     write_pushes(connection, user, &noticed, Notice::Set, now).await
 }
 
-/// These items have due dates that were sent before (they are open again, or a later revision of their
-/// conversation found them again): nothing is sent now, and the reminder is set for the moments that are still to come.
+/// These items are open again, and their due dates were sent before: nothing is sent now, and the reminder is set for the moments
+/// that are still to come.
 pub async fn resume(
     connection: &mut PgConnection,
     user: &UserId,

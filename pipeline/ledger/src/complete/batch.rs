@@ -15,7 +15,12 @@ use outbox::{
 use records::EventKind;
 use sqlx::PgConnection;
 
-use super::{About, Completion, Finished, items, memories, write};
+use super::{
+    About, Completion, Finished,
+    items::{self, ItemChanges},
+    memories::{self, MemoryChanges},
+    write,
+};
 use crate::{
     Ledger,
     admit::lock_conversation,
@@ -192,16 +197,11 @@ async fn write_all(
     let (kept, discarded): (Vec<_>, Vec<_>) = all.partition(|completion| completion.outcome == Outcome::Kept);
     write::complete_conversations(connection, &kept, now).await?;
     write::discard_conversations(connection, &discarded, now).await?;
-    let mut taken_back = memories::take_back_earlier(connection, &kept).await?;
-    let mut items = items::write(connection, &kept, now).await?;
-    for (taken_back, items) in taken_back.iter_mut().zip(&mut items) {
-        taken_back.append(&mut items.taken_back);
-    }
-    let (mut items, mut memories) =
-        (items.into_iter(), memories::write(connection, &kept, now).await?.into_iter());
+    let mut memories = memories::write(connection, &kept, now).await?.into_iter();
+    let mut items = items::write(connection, &kept, now).await?.into_iter();
     write::embeddings(connection, &kept, now).await?;
     write::photos(connection, &kept).await?;
-    let created: Vec<(items::ItemChanges, Vec<String>)> = granted
+    let changes: Vec<(ItemChanges, MemoryChanges)> = granted
         .iter()
         .map(|granted| match granted.completion.outcome {
             Outcome::Kept => (items.next().unwrap_or_default(), memories.next().unwrap_or_default()),
@@ -210,25 +210,27 @@ async fn write_all(
         .collect();
     let entries: Vec<Events<'_>> = granted
         .iter()
-        .zip(&created)
-        .map(|(granted, (items, memories))| events_of(granted.completion, &items.created, memories))
+        .zip(&changes)
+        .map(|(granted, (items, memories))| events_of(granted.completion, &items.created, &memories.created))
         .collect();
     let deliveries = announce(connection, &entries, now).await?;
     // Undelivered events about objects that a completion took back are cancelled.
-    for (completion, things) in kept.iter().zip(&taken_back) {
+    for (granted, (items, memories)) in granted.iter().zip(&changes) {
         // Behind what is written: who removes an endpoint holds it before its deliveries.
-        let (claimed, things) = (&completion.claimed, things.iter().map(String::as_str).collect::<Vec<_>>());
-        let conversation = Some(claimed.conversation_id.as_str());
-        forget_objects(connection, &claimed.user_id, conversation, &things).await?;
+        let StoredJob { user_id, conversation_id, .. } = &granted.completion.claimed;
+        let things: Vec<&str> =
+            items.taken_back.iter().chain(&memories.taken_back).map(String::as_str).collect();
+        forget_objects(connection, user_id, Some(conversation_id.as_str()), &things).await?;
     }
     let mut pushes = 0;
-    for (granted, (items, _)) in granted.iter().zip(&created) {
+    for (granted, (items, _)) in granted.iter().zip(&changes) {
         let user = &granted.completion.claimed.user_id;
-        reminders::resume(connection, user, &items.dated_again, now).await?;
+        let undated: Vec<&str> = items.undated.iter().map(String::as_str).collect();
+        reminders::cancel(connection, user, &undated, now).await?;
         pushes += reminders::schedule(connection, user, &items.dated, now).await?;
     }
-    let finished = created.iter().zip(deliveries).map(|((items, memories), deliveries)| {
-        Finished::Completed { items: items.created.len(), memories: memories.len(), deliveries }
+    let finished = changes.iter().zip(deliveries).map(|((items, memories), deliveries)| {
+        Finished::Completed { items: items.created.len(), memories: memories.created.len(), deliveries }
     });
     Ok((granted.iter().map(|granted| granted.index).zip(finished).collect(), pushes))
 }

@@ -1,6 +1,6 @@
 //! Action items of completions: compared once more with what is kept, then written.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use db::{Error, array, query, query_as};
 use job::Timestamp;
@@ -9,14 +9,14 @@ use records::KnownTexts;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{Completion, NewItem, deleted, grouped, thing_id};
+use super::{Completion, NewItem, deleted, grouped, said_again, thing_id};
 
 /// The namespace of derived ids; part of the durable contract.
 const ITEMS: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f69_7465_6d73_0000_0000);
 
-/// An action item that a later revision takes back.
-#[derive(Clone, sqlx::FromRow)]
-struct TakenBack {
+/// An action item of an earlier revision.
+#[derive(sqlx::FromRow)]
+struct Earlier {
     action_item_id: String,
     description: String,
     due_at: Option<Timestamp>,
@@ -29,79 +29,100 @@ pub(super) struct ItemChanges {
     pub(super) created: Vec<String>,
     /// Whatever has a due date now that it did not have before.
     pub(super) dated: Vec<Due>,
-    /// What an earlier revision had made likewise, with the same date.
-    pub(super) dated_again: Vec<Due>,
+    /// The ids of those that have no due date any more.
+    pub(super) undated: Vec<String>,
     /// The ids of those that were taken back.
     pub(super) taken_back: Vec<String>,
+    /// The positions of results that are there already: an earlier revision said them, too.
+    again: HashSet<i32>,
 }
 
-/// Writes the new action items that nothing of the person's last two days, and nothing that a person kept or deleted of the
-/// very conversation, repeats; and the due dates that older ones take over. Answers what became of each completion's.
+/// Replaces what earlier revisions extracted and no user has changed since (DECISIONS §4), and writes the new action items that
+/// nothing of the person's last two days, and nothing that a person kept or deleted of the very conversation, repeats; and the due
+/// dates that older ones take over. Answers what became of each completion's.
 pub(super) async fn write(
     connection: &mut PgConnection,
     kept: &[&Completion],
     now: Timestamp,
 ) -> Result<Vec<ItemChanges>, Error> {
-    // What an earlier revision extracted and no user has changed since (DECISIONS §4) is taken back, and remembered here, so that
-    // no reminder is sent twice for one date.
-    let mut taken_back: Vec<Vec<TakenBack>> = vec![Vec::new(); kept.len()];
-    let claims = kept.iter().map(|completion| &completion.claimed).zip(&mut taken_back);
-    for (claimed, taken_back) in claims.filter(|(claimed, _)| claimed.revision > 1) {
-        // Their pushes go with them.
-        lock_subscriptions(connection, &claimed.user_id).await?;
-        *taken_back = query_as!(
-            "completion/take_back_items.sql",
-            &claimed.user_id,
-            &claimed.conversation_id,
-            claimed.revision
-        )
-        .fetch_all(&mut *connection)
-        .await?;
+    let mut changes = Vec::new();
+    for completion in kept {
+        changes.push(replace_earlier(connection, completion, now).await?);
     }
     let mut recent = recent(connection, kept, now).await?;
     let deleted = deleted(connection, kept, "action_item", |same| same.tasks()).await?;
     let mut known: HashMap<&str, Known> = HashMap::new();
     let mut sorted: Vec<Sorted<'_>> = Vec::new();
-    for (completion, deleted) in kept.iter().zip(deleted) {
+    for ((completion, changes), deleted) in kept.iter().zip(&changes).zip(deleted) {
         let user = completion.claimed.user_id.as_str();
         let known = known
             .entry(user)
             .or_insert_with(|| Known::of(completion, recent.remove(user).unwrap_or_default()));
-        sorted.push(sort_out(completion, known, &*deleted));
+        sorted.push(sort_out(completion, &changes.again, known, &*deleted));
     }
     insert(connection, kept, &sorted, now).await?;
     let mut handed_over = hand_over_due_dates(connection, kept, &sorted, now).await?;
-    let written = |((completion, sorted), taken_back): ((&&Completion, Sorted<'_>), Vec<TakenBack>)| {
-        let older = handed_over.remove(completion.claimed.user_id.as_str()).unwrap_or_default();
-        written(completion, sorted, taken_back, older)
-    };
-    Ok(kept.iter().zip(sorted).zip(taken_back).map(written).collect())
+    for ((completion, sorted), changes) in kept.iter().zip(sorted).zip(&mut changes) {
+        changes.dated.extend(handed_over.remove(completion.claimed.user_id.as_str()).unwrap_or_default());
+        for (id, item, _) in sorted.fresh {
+            changes.dated.extend(item.due_at.map(|due_at| Due::of(&id, due_at)));
+            changes.created.push(id);
+        }
+    }
+    Ok(changes)
 }
 
-fn written(
-    completion: &Completion,
-    sorted: Sorted<'_>,
-    taken_back: Vec<TakenBack>,
-    handed_over: Vec<Due>,
-) -> ItemChanges {
-    let mut written = ItemChanges { dated: handed_over, ..ItemChanges::default() };
-    let mut entries: HashMap<Timestamp, Box<dyn KnownTexts>> = HashMap::new();
-    for item in &taken_back {
-        if let Some(due) = item.due_at {
-            entries.entry(due).or_insert_with(|| completion.same.tasks()).add(&item.description);
-        }
+/// What the results say again keeps its row, and with it its id and the reminders of a date that did not change. The rest is deleted.
+async fn replace_earlier(
+    connection: &mut PgConnection,
+    Completion { claimed, results, same, .. }: &Completion,
+    now: Timestamp,
+) -> Result<ItemChanges, Error> {
+    let mut changes = ItemChanges::default();
+    if claimed.revision == 1 {
+        return Ok(changes);
     }
-    for (id, item, _) in sorted.fresh {
-        if let Some(due_at) = item.due_at {
-            let was_told =
-                entries.get(&due_at).is_some_and(|entries| entries.find(&item.description).is_some());
-            let dues = if was_told { &mut written.dated_again } else { &mut written.dated };
-            dues.push(Due::of(&id, due_at));
+    let user = &claimed.user_id;
+    // Pushes go with their items.
+    lock_subscriptions(connection, user).await?;
+    let earlier: Vec<Earlier> =
+        query_as!("completion/earlier_items.sql", user, &claimed.conversation_id, claimed.revision)
+            .fetch_all(&mut *connection)
+            .await?;
+    let said = said_again(
+        same.tasks(),
+        &array(&earlier, |item| item.description.as_str()),
+        &array(&results.items, |item| item.description.as_str()),
+    );
+    let mut rows = Vec::new();
+    for (position, (item, said)) in (0_i32..).zip(results.items.iter().zip(&said)) {
+        let Some(before) = said.and_then(|place| earlier.get(place)) else { continue };
+        match item.due_at {
+            Some(due_at) if before.due_at != item.due_at => {
+                changes.dated.push(Due::of(&before.action_item_id, due_at));
+            }
+            None if before.due_at.is_some() => changes.undated.push(before.action_item_id.clone()),
+            _ => {}
         }
-        written.created.push(id);
+        changes.again.insert(position);
+        rows.push((before, item, position));
     }
-    written.taken_back = taken_back.into_iter().map(|item| item.action_item_id).collect();
-    written
+    query!(
+        "completion/say_items_again.sql",
+        user,
+        claimed.revision,
+        now,
+        array(&rows, |(before, ..)| before.action_item_id.as_str()),
+        array(&rows, |(_, item, _)| item.description.as_str()),
+        array(&rows, |(_, item, _)| item.due_at),
+        array(&rows, |(.., position)| *position)
+    )
+    .execute(&mut *connection)
+    .await?;
+    let unsaid = (0..).zip(earlier).filter(|(place, _)| !said.contains(&Some(*place)));
+    changes.taken_back = unsaid.map(|(_, item)| item.action_item_id).collect();
+    query!("completion/take_back_items.sql", user, &changes.taken_back).execute(connection).await?;
+    Ok(changes)
 }
 
 /// What becomes of a completion's items.
@@ -139,9 +160,15 @@ impl Known {
 
 /// Compares a completion's items with those that the person has, with those that the person deleted, and with each other. What is
 /// new is known from then on, to the next completion of the same person too.
-fn sort_out<'a>(completion: &'a Completion, known: &mut Known, deleted: &dyn KnownTexts) -> Sorted<'a> {
+fn sort_out<'a>(
+    completion: &'a Completion,
+    again: &HashSet<i32>,
+    known: &mut Known,
+    deleted: &dyn KnownTexts,
+) -> Sorted<'a> {
     let mut sorted = Sorted { fresh: Vec::new(), due_dates: completion.results.due_dates.clone() };
-    for (position, item) in (0_i32..).zip(&completion.results.items) {
+    let items = (0_i32..).zip(&completion.results.items);
+    for (position, item) in items.filter(|(position, _)| !again.contains(position)) {
         match known.find(&item.description) {
             Some(id) => sorted.due_dates.extend(item.due_at.map(|due| (id.clone(), due))),
             None if deleted.find(&item.description).is_some() => {}

@@ -45,6 +45,7 @@ mod query_plans;
 mod races;
 mod renewal;
 mod reprocess;
+mod reprocess_again;
 mod retryable_errors;
 mod run_input;
 mod task_queue;
