@@ -15,7 +15,7 @@ const REST: Duration = Duration::from_secs(1);
 /// After a look that failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
 
-/// Indexes what there is, and forgets words by the rules of another language, until `stop`. Of these three, what cannot be done keeps
+/// Indexes what there is, and forgets words by the rules of another language or with names of before, until `stop`. Of these three, what cannot be done keeps
 /// none of the others from it.
 pub async fn index(ledger: Ledger, stop: CancellationToken) {
     let ledger = &ledger;

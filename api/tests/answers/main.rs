@@ -44,6 +44,7 @@ mod processing;
 mod profile;
 mod reminders;
 mod search;
+mod search_names;
 mod segments;
 mod shards;
 mod silent_database;

@@ -10,7 +10,7 @@ use store::{TaskFilter, UserChange};
 
 use crate::bench::{Bench, P};
 
-async fn conversation(bench: &Bench, lines: &[&str]) -> String {
+pub(crate) async fn conversation(bench: &Bench, lines: &[&str]) -> String {
     let segments: Vec<Value> = (0_i32..)
         .zip(lines)
         .map(|(at, line)| json!({"text": line, "speaker": "SPEAKER_00", "is_user": true, "start": at, "end": at + 1}))
@@ -22,7 +22,7 @@ async fn conversation(bench: &Bench, lines: &[&str]) -> String {
     made.body["id"].as_str().unwrap().to_owned()
 }
 
-async fn ids(bench: &Bench, query: &str) -> Vec<String> {
+pub(crate) async fn ids(bench: &Bench, query: &str) -> Vec<String> {
     let found = bench.get(&format!("{P}/search?{query}")).await;
     assert_eq!(found.status, StatusCode::OK, "{found:?}");
     found.body.as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect()

@@ -1,6 +1,6 @@
 //! The people whom a user knows: `person_id` of segments names one of them (DECISIONS §1, "a person of the user's").
 
-use db::{Error, query_as, sql};
+use db::{Error, idempotency::forget_answers, query, query_as};
 use records::{Timestamp, UserId};
 
 use crate::Store;
@@ -41,18 +41,29 @@ impl Store {
         Ok(person)
     }
 
-    /// Renames a person, in every conversation at once: names are read, not copied. `None`: no such person.
+    /// Renames a person, in every conversation at once: names are read, not copied. Searches follow by and by (`forget_more`).
+    /// `None`: no such person.
     pub async fn rename_person(
         &self,
         user: &UserId,
         id: &str,
         name: &str,
     ) -> Result<Option<KnownPerson>, Error> {
-        Ok(query_as!("people/rename.sql", user, id, name).fetch_optional(self.db.pool()).await?)
+        let mut transaction = self.db.begin_without_clock().await?;
+        query!("search/names_changed.sql", user, id, Some(name)).execute(&mut *transaction).await?;
+        let renamed =
+            query_as!("people/rename.sql", user, id, name).fetch_optional(&mut *transaction).await?;
+        transaction.commit().await?;
+        Ok(renamed)
     }
 
     /// Forgets a person; segments keep the id, and their speaker is a number again. `false`: no such person.
     pub async fn forget_person(&self, user: &UserId, id: &str) -> Result<bool, Error> {
-        self.db.delete_of_user(sql!("people/delete.sql"), user, id).await
+        let mut transaction = self.db.begin_without_clock().await?;
+        query!("search/names_changed.sql", user, id, None::<&str>).execute(&mut *transaction).await?;
+        let deleted = query!("people/delete.sql", user, id).execute(&mut *transaction).await?;
+        forget_answers(&mut transaction, user, &[id]).await?;
+        transaction.commit().await?;
+        Ok(deleted.rows_affected() > 0)
     }
 }

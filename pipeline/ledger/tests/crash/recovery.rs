@@ -52,8 +52,8 @@ const ALWAYS: [(&str, &str); 8] = [
              (select count(*) from memories a where a.user_id = j.user_id) m, \
              (select count(*) from webhook_deliveries w where w.user_id = j.user_id and w.revision = j.revision \
                  and w.event <> 'conversation.failed') d) n \
-         where j.outcome = 'kept' and (i, m, d) <> (1, 1, 3) and ((i, m) <> (1, 1) or d not in (1, 2) or not exists \
-             (select from finalization_jobs n where n.user_id = j.user_id and n.revision > j.revision and n.outcome = 'kept'))",
+         where j.outcome = 'kept' and (i, m, d) <> (1, 1, case when exists (select from finalization_jobs n \
+             where n.user_id = j.user_id and n.revision < j.revision and n.outcome = 'kept') then 1 else 3 end)",
     ),
     (
         "a revision that was not kept has no items",

@@ -1,6 +1,8 @@
 update users
 set updated_at = $2,
     name = case when $8 then $3 else name end,
+    -- Searches find what the user said by the name.
+    conversations_forgotten_to = case when $8 and name is distinct from $3 then '' else conversations_forgotten_to end,
     time_zone = coalesce($4, time_zone),
     language = coalesce($5, language),
     requires_byok = coalesce($6, requires_byok),

@@ -11,12 +11,13 @@ use crate::Store;
 /// How many of each a search looks at, the newest: their words may be forgotten without a search missing them, for it computes them.
 pub(super) const COMPARED: i64 = 2_000;
 
-/// A user some of whose words have to be forgotten: those of memories and action items that come after these ids.
+/// A user some of whose words have to be forgotten: those of memories, action items and conversations that come after these ids.
 #[derive(sqlx::FromRow)]
 struct ForgettingRow {
     user_id: String,
     memories_forgotten_to: Option<String>,
     items_forgotten_to: Option<String>,
+    conversations_forgotten_to: Option<String>,
 }
 
 #[derive(sqlx::FromRow)]
@@ -57,21 +58,24 @@ impl Store {
         Ok(all)
     }
 
-    /// Forgets the words of the next memories and action items of a user whose language changed, at most `limit` of each, in one
-    /// transaction. The first `passed_over` such users are left out. Returns how many users that was: none is left with none. Cut off, it has done nothing; said twice, nothing more.
+    /// Forgets the words of the next memories and action items of a user whose language changed, and of the next conversations of one
+    /// for whom a name changed, at most `limit` of each, in one transaction. The first `passed_over` such users are left out. Returns
+    /// how many users that was: none is left with none. Cut off, it has done nothing; said twice, nothing more.
     pub async fn forget_more(&self, limit: i64, passed_over: i64) -> Result<usize, Error> {
         let mut transaction = self.db.begin_without_clock().await?;
         let found: Option<ForgettingRow> =
             query_as!("search/forgetting.sql", passed_over).fetch_optional(&mut *transaction).await?;
-        let Some(ForgettingRow { user_id, memories_forgotten_to, items_forgotten_to }) = found else {
-            return Ok(0);
-        };
-        let memories = sql!("search/forget_next_memories.sql");
-        let items = sql!("search/forget_next_items.sql");
-        let memories =
-            forget_next(&mut transaction, memories, &user_id, memories_forgotten_to, limit).await?;
-        let items = forget_next(&mut transaction, items, &user_id, items_forgotten_to, limit).await?;
-        query!("search/forgotten_to.sql", &user_id, memories, items).execute(&mut *transaction).await?;
+        let Some(row) = found else { return Ok(0) };
+        let user = row.user_id.as_str();
+        let mut to = Vec::new();
+        for (sql, behind) in [
+            (sql!("search/forget_next_memories.sql"), row.memories_forgotten_to),
+            (sql!("search/forget_next_items.sql"), row.items_forgotten_to),
+            (sql!("search/forget_next_conversations.sql"), row.conversations_forgotten_to),
+        ] {
+            to.push(forget_next(&mut transaction, sql, user, behind, limit).await?);
+        }
+        query!("search/forgotten_to.sql", user, to).execute(&mut *transaction).await?;
         transaction.commit().await?;
         Ok(1)
     }
@@ -111,7 +115,7 @@ async fn forget_newest(
     Ok(newest.execute(connection).await?.rows_affected() >= COMPARED.unsigned_abs())
 }
 
-/// Goes on `behind` a memory or an action item, and answers to which it came; `None`: to the end.
+/// Goes on `behind` a memory, an action item or a conversation, and answers to which it came; `None`: to the end.
 async fn forget_next(
     connection: &mut PgConnection,
     sql: &'static str,
