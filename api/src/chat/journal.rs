@@ -1,6 +1,6 @@
 //! Keeping what came of a turn.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use assistant::{Hold, Journal, Reply};
 use db::TurnLease;
@@ -26,7 +26,7 @@ const TRIES: u32 = 20;
 
 /// The row of one turn.
 pub(super) struct TurnRow {
-    pub(super) ledger: Ledger,
+    pub(super) ledger: Arc<Ledger>,
     pub(super) turn: TurnLease,
 }
 

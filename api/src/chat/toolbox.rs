@@ -26,7 +26,7 @@ use crate::{
 /// The data of one user, as far as a key may reach. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct UserData {
-    ledger: Ledger,
+    ledger: Arc<Ledger>,
     user: UserId,
     language: String,
     may: Arc<[DataTool]>,
@@ -72,7 +72,7 @@ impl UserData {
 
     /// The same data, changed only while `turn` is this process's.
     pub(crate) fn in_turn(self, turn: TurnLease) -> Self {
-        Self { ledger: self.ledger.in_turn(turn), ..self }
+        Self { ledger: Arc::new(self.ledger.in_turn(turn)), ..self }
     }
 
     async fn run(&self, tool: DataTool, arguments: &Value) -> Done {

@@ -1,6 +1,6 @@
 //! What a session tells its client of conversations that have ended.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use ledger::Ledger;
 use live::ServerFrame;
@@ -25,7 +25,7 @@ const LOOKS: u32 = 1_800;
 /// Sends `memory_processing_started`, and `memory_created` once the conversation is completed. Ends silently when it
 /// fails or is deleted, and when the socket is closed. What the client has not read yet counts in the memory of its user.
 pub(super) async fn follow(
-    ledger: Ledger,
+    ledger: Arc<Ledger>,
     account: Account,
     (user, conversation): (UserId, ConversationId),
     frames: mpsc::Sender<Framed>,
@@ -78,7 +78,7 @@ async fn describe(
 }
 
 /// Sends `last_memory`: the user's newest completed conversation, if there is one.
-pub(super) async fn last(ledger: Ledger, user: UserId, frames: mpsc::Sender<Framed>) {
+pub(super) async fn last(ledger: Arc<Ledger>, user: UserId, frames: mpsc::Sender<Framed>) {
     let page = DatePage { limit: 1, ..DatePage::default() };
     let filter = ConversationFilter { page, ..ConversationFilter::default() };
     if let Ok(found) = ledger.store().conversations(&user, &filter).await
@@ -145,7 +145,7 @@ mod tests {
         // No job is there to be followed.
         let followed = async || {
             let (frames, mut followed) = mpsc::channel(8);
-            follow(ledger.clone(), account.clone(), (user.clone(), id.clone()), frames).await;
+            follow(Arc::new(ledger.clone()), account.clone(), (user.clone(), id.clone()), frames).await;
             followed.recv().await
         };
         let unread = followed().await.unwrap();

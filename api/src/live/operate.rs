@@ -32,7 +32,7 @@ pub(super) struct Current {
 
 /// Who operates: a session, without its socket.
 pub(super) struct Operator {
-    pub(super) ledger: Ledger,
+    pub(super) ledger: Arc<Ledger>,
     pub(super) user: UserId,
     pub(super) ids: Arc<dyn Ids>,
     pub(super) keyed: Arc<dyn ByokRuns>,

@@ -207,7 +207,7 @@ impl FromRequestParts<Self> for AppState {
     async fn from_request_parts(parts: &mut Parts, state: &Self) -> Result<Self, Self::Rejection> {
         let mut state = state.clone();
         if let Some(key) = parts.extensions.get::<RequestKey>() {
-            state.ledger = state.ledger.under_key(key.clone());
+            state.ledger = Arc::new(state.ledger.under_key(key.clone()));
         }
         Ok(state)
     }

@@ -32,11 +32,11 @@ pub(crate) const BODY_LIMIT: usize = 4 * 1_024 * 1_024;
 #[derive(Clone)]
 pub(crate) struct AppState {
     /// The shard of the request's user.
-    pub(crate) ledger: Ledger,
+    pub(crate) ledger: Arc<Ledger>,
     pub(crate) directory: Directory,
     pub(crate) check_url: CheckUrl,
     pub(crate) settings: Arc<Settings>,
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) rate: Arc<rate::Limiter>,
     pub(crate) budget: Arc<Budget>,
     pub(crate) searches: Arc<Searches>,
@@ -56,7 +56,7 @@ impl AppState {
     ) -> Self {
         let shards = shards.into();
         Self {
-            ledger: shards.first().clone(),
+            ledger: Arc::new(shards.first().clone()),
             directory: Directory::new(shards),
             check_url,
             rate: Arc::new(rate::Limiter::per_minute(settings.rate_per_minute)),
@@ -64,13 +64,13 @@ impl AppState {
             searches: Arc::default(),
             patterns: Arc::new(patterns),
             settings: Arc::new(settings),
-            metrics,
+            metrics: Arc::new(metrics),
             ids,
         }
     }
 
     /// The same for requests of another shard's users.
     pub(crate) fn of(&self, ledger: &Ledger) -> Self {
-        Self { ledger: ledger.clone(), ..self.clone() }
+        Self { ledger: Arc::new(ledger.clone()), ..self.clone() }
     }
 }

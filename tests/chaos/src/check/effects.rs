@@ -63,12 +63,12 @@ pub(super) const RULES: &[Rule] = &[
              and j.outcome <> 'withdrawn' and j.origin = 'create' and s.noise <> (j.outcome = 'discarded')",
     ),
     (
-        // What a later revision takes back is not sent any more, where it was not sent before.
+        // What a later revision takes back is not sent any more, where it was not sent before, and what it says again is not sent anew.
         "every endpoint has one delivery per event of a revision; of noise, that it was processed",
         "select format('%s r%s of %s: %s %s', conversation_id, revision, user_id, n, event) from ( \
              select j.user_id, j.conversation_id, j.revision, v.event, v.wanted, \
                  exists (select from finalization_jobs l where l.user_id = j.user_id \
-                     and l.conversation_id = j.conversation_id and l.revision > j.revision and l.outcome = 'kept') replaced, \
+                     and l.conversation_id = j.conversation_id and l.revision <> j.revision and l.outcome = 'kept') other, \
                  (select count(*) \
                  from webhook_deliveries w where w.user_id = j.user_id and w.endpoint_id = e.endpoint_id \
                      and w.conversation_id = j.conversation_id and w.revision = j.revision and w.event = v.event) n \
@@ -77,7 +77,15 @@ pub(super) const RULES: &[Rule] = &[
              cross join (values ('conversation.completed', 1), ('action_item.created', 2), ('memory.created', 1)) \
                  v (event, wanted) where j.outcome = 'kept' \
                  and (v.event = 'conversation.completed' or c.private_text is null or c.private_text like '%zq%')) t \
-         where n > wanted or n < wanted and (event = 'conversation.completed' or not replaced)",
+         where n > wanted or n < wanted and (event = 'conversation.completed' or not other)",
+    ),
+    (
+        "every endpoint has one delivery for each task and memory that was extracted",
+        "select format('%s of %s: %s', id, user_id, n) from ( \
+             select user_id, action_item_id id from action_items where revision is not null \
+             union all select user_id, memory_id from memories where revision is not null) t \
+         join chaos.endpoints e using (user_id) cross join lateral (select count(*) n from webhook_deliveries w \
+             where w.user_id = t.user_id and w.endpoint_id = e.endpoint_id and w.subject_id = t.id) w where n <> 1",
     ),
     (
         "a failed revision is told of once, and not where an older one stays",
