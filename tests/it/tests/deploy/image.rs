@@ -24,7 +24,7 @@ fn pulled_base_and_own_base_start_the_program_alike() {
     let [pulls, own] = ["Dockerfile", "Containerfile"].map(|file| format!("deploy/container/{file}"));
     assert_eq!(from_label(&pulls), from_label(&own));
     assert!(
-        read(&pulls).contains("deploy/program target/release/listen /out\n"),
+        read(&pulls).contains("deploy/program target/dist/listen /out\n"),
         "manual pages and completions"
     );
 }
