@@ -41,12 +41,12 @@ async fn first(world: &World, items: &[(&str, Option<Timestamp>)], facts: &[&str
     world.run("update action_items set created_at = '2026-01-01'; update memories set created_at = '2026-01-01'").await;
 }
 
-/// By their words, their ids, and whether they are as old as the first revision.
+/// Words, ids, and whether each is as old as the first revision.
 const ITEMS: &str =
     "select description, action_item_id, created_at = '2026-01-01' from action_items order by 1";
 const MEMORIES: &str = "select content, memory_id, created_at = '2026-01-01' from memories order by 1";
 
-async fn things(world: &World, of: &'static str) -> Vec<(String, String, bool)> {
+async fn extracted(world: &World, of: &'static str) -> Vec<(String, String, bool)> {
     world.rows(of).await
 }
 
@@ -59,14 +59,14 @@ async fn task_and_memory_that_are_said_again_keep_their_ids_and_are_not_announce
         &["Lives in Porto", "Has a cat"],
     )
     .await;
-    let before = things(&world, ITEMS).await;
-    let memories = things(&world, MEMORIES).await;
+    let before = extracted(&world, ITEMS).await;
+    let memories = extracted(&world, MEMORIES).await;
 
     let claimed = reprocess(&world).await;
     let said = [("Write to Ann", None), ("Ring Tom", None), ("Buy milk", None)];
     complete(&world, &claimed, &said, &["Has a dog", "Now lives in Porto"]).await;
 
-    let after = things(&world, ITEMS).await;
+    let after = extracted(&world, ITEMS).await;
     let id = |all: &[(String, String, bool)], words: &str| {
         all.iter().find(|thing| thing.0 == words).map(|thing| (thing.1.clone(), thing.2)).unwrap()
     };
@@ -74,7 +74,7 @@ async fn task_and_memory_that_are_said_again_keep_their_ids_and_are_not_announce
     assert_eq!(id(&after, "Ring Tom"), id(&before, "Call Tom"), "in other words");
     assert!(!id(&after, "Write to Ann").1);
     assert_eq!(after.len(), 3, "{after:?}");
-    let facts = things(&world, MEMORIES).await;
+    let facts = extracted(&world, MEMORIES).await;
     assert_eq!(id(&facts, "Now lives in Porto"), id(&memories, "Lives in Porto"));
     assert_eq!(facts.len(), 2, "{facts:?}");
 
@@ -97,10 +97,10 @@ async fn task_and_memory_that_are_said_again_keep_their_ids_and_are_not_announce
 async fn word_for_word_repeat_is_found_before_a_like_one() {
     let world = World::new().await;
     first(&world, &[("Call Tom", None)], &[]).await;
-    let before = things(&world, ITEMS).await;
+    let before = extracted(&world, ITEMS).await;
     let claimed = reprocess(&world).await;
     complete(&world, &claimed, &[("Write to Tom", None), ("Call Tom", None)], &[]).await;
-    let after = things(&world, ITEMS).await;
+    let after = extracted(&world, ITEMS).await;
     assert_eq!(after, before, "one like it is no second task");
 }
 

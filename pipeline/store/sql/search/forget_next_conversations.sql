@@ -1,5 +1,5 @@
--- Has the next conversations of a user indexed anew that show somebody's name, and says which of those that were looked at is the last;
--- null: none is left. One that is being indexed is waited for: the name before may have been read for it.
+-- Marks the next conversations of a user that show somebody's name, to be indexed again. Answers the last one that was looked at; null:
+-- none is left. One that is being indexed is waited for: the name before may have been read for it.
 -- $1 user, $2 behind this one, $3 how many
 with next as (
     select conversation_id
