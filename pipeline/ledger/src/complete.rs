@@ -152,8 +152,9 @@ struct Deleted {
     content: String,
 }
 
-/// What users deleted or reworded of what earlier revisions extracted, which is not extracted again (DECISIONS §4, "a later
-/// revision"): the things of `kind`, as the column says it, of each completion's conversation, in the words that were extracted.
+/// What users deleted or reworded of what was extracted, which a later revision does not extract again (DECISIONS §4): the things of
+/// `kind`, as the column says it, of each completion's conversation, and of others since that one was first admitted, in the words that
+/// were extracted.
 /// Each list is made by `comparison`.
 /// Read behind what the completion takes back, because a deletion that is under way holds its row until then, and behind
 /// what is there: what is deleted between the two reads is in both.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chrono::Duration;
 use job::Outcome;
 use ledger::{Completion, NewItem, NewMemory, Results, StoredJob};
-use records::{ConversationId, EventKind, MemoryCategory, Timestamp};
+use records::{ActionItemId, ConversationId, EventKind, MemoryCategory, MemoryId, Timestamp};
 
 use crate::world::World;
 
@@ -91,6 +91,37 @@ async fn task_and_memory_that_are_said_again_keep_their_ids_and_are_not_announce
     assert_eq!(world.count(announced).await, 2, "the new task and the new memory");
     let left = "select count(*) from webhook_deliveries where revision = 1 and status = 'pending'";
     assert_eq!(world.count(left).await, 3, "those of what is gone are cancelled");
+}
+
+/// Two conversations said it, and one row stood for both: deleted, it came back when the other one was processed again.
+#[tokio::test]
+async fn task_that_was_deleted_does_not_come_back_from_an_older_conversation_that_said_it_too() {
+    let world = World::new().await;
+    first(&world, &[("Call Tom", None)], &["Lives in Porto"]).await;
+    world.run("update action_items set created_at = now()").await;
+    let other = world.claimed("d").await;
+    complete(&world, &other, &[("Ring Tom", None)], &["Has a flat in Porto"]).await;
+    let rows = extracted(&world, ITEMS).await;
+    assert_eq!(rows.len(), 1, "{rows:?}");
+    let item = ActionItemId::new(rows[0].1.as_str());
+    assert!(world.ledger.delete_action_item(&world.ann, &item).await.unwrap());
+    let memory = MemoryId::new(extracted(&world, MEMORIES).await[0].1.as_str());
+    assert!(world.ledger.delete_memory(&world.ann, &memory).await.unwrap());
+
+    let admitted =
+        world.ledger.reprocess(&world.ann, &ConversationId::new("d"), None).await.unwrap().unwrap();
+    let claimed = world.claim(&admitted.job_id).await;
+    complete(&world, &claimed, &[("Ring Tom", None)], &["Has a flat in Porto"]).await;
+    assert_eq!(extracted(&world, ITEMS).await.len(), 0);
+    assert_eq!(extracted(&world, MEMORIES).await.len(), 0);
+
+    let later = world.claimed("e").await;
+    complete(&world, &later, &[("Ring Tom", None)], &[]).await;
+    let admitted =
+        world.ledger.reprocess(&world.ann, &ConversationId::new("e"), None).await.unwrap().unwrap();
+    let claimed = world.claim(&admitted.job_id).await;
+    complete(&world, &claimed, &[("Ring Tom", None), ("Write to Tom", None)], &[]).await;
+    assert_eq!(extracted(&world, ITEMS).await.len(), 1, "said again since");
 }
 
 #[tokio::test]
