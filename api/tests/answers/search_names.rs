@@ -48,3 +48,20 @@ async fn search_follows_the_names_of_speakers() {
     assert_eq!(ids(&bench, "q=rupert").await.len(), 2);
     assert_eq!(ids(&bench, "q=quentin").await, Vec::<String>::new());
 }
+
+/// Conversations are indexed in the order of their users: those of a user who renamed somebody came before all new ones of others.
+#[tokio::test]
+async fn rename_of_a_user_with_many_conversations_delays_no_other_users_search() {
+    let bench = Bench::new().await;
+    let store = bench.ledger.store();
+    bench
+        .run(
+            "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, source, status) \
+             select 'ann', 'c' || n, now(), now(), now(), now(), 'phone', 'completed' from generate_series(1, 101) n; \
+             update users set conversations_forgotten_to = '' where user_id = 'ann'",
+        )
+        .await;
+    assert_eq!(store.forget_more(200, 0).await.unwrap(), 0, "enough of hers wait");
+    assert_eq!(store.index_conversations(10, 0).await.unwrap(), 10);
+    assert_eq!(store.forget_more(200, 0).await.unwrap(), 1);
+}
