@@ -56,8 +56,9 @@ async fn rename_of_a_user_with_many_conversations_delays_no_other_users_search()
     let store = bench.ledger.store();
     bench
         .run(
-            "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, source, status) \
-             select 'ann', 'c' || n, now(), now(), now(), now(), 'phone', 'completed' from generate_series(1, 101) n; \
+            "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, source, language, \
+                 status) \
+             select 'ann', 'c' || n, now(), now(), now(), now(), 'phone', 'en', 'completed' from generate_series(1, 101) n; \
              update users set conversations_forgotten_to = '' where user_id = 'ann'",
         )
         .await;
