@@ -67,15 +67,14 @@ impl Store {
             query_as!("search/forgetting.sql", passed_over).fetch_optional(&mut *transaction).await?;
         let Some(row) = found else { return Ok(0) };
         let user = row.user_id.as_str();
-        let mut to = Vec::new();
-        for (sql, behind) in [
-            (sql!("search/forget_next_memories.sql"), row.memories_forgotten_to),
-            (sql!("search/forget_next_items.sql"), row.items_forgotten_to),
-            (sql!("search/forget_next_conversations.sql"), row.conversations_forgotten_to),
-        ] {
-            to.push(forget_next(&mut transaction, sql, user, behind, limit).await?);
-        }
-        query!("search/forgotten_to.sql", user, to).execute(&mut *transaction).await?;
+        let memories = sql!("search/forget_next_memories.sql");
+        let memories =
+            forget_next(&mut transaction, memories, user, row.memories_forgotten_to, limit).await?;
+        let items = sql!("search/forget_next_items.sql");
+        let items = forget_next(&mut transaction, items, user, row.items_forgotten_to, limit).await?;
+        let talks = sql!("search/forget_next_conversations.sql");
+        let talks = forget_next(&mut transaction, talks, user, row.conversations_forgotten_to, limit).await?;
+        query!("search/forgotten_to.sql", user, memories, items, talks).execute(&mut *transaction).await?;
         transaction.commit().await?;
         Ok(1)
     }
