@@ -15,7 +15,7 @@ pub(crate) struct Statement {
 /// What is refused, and how it is recognized.
 type Refused = (&'static str, fn(&str) -> bool);
 
-const REFUSED: [Refused; 13] = [
+const REFUSED: [Refused; 14] = [
     ("a forced plan", |sql| sql.contains("plan_cache_mode")),
     ("a volatile function in an update: bind the value, or use statement_timestamp()", |sql| {
         assignments(sql).iter().any(|value| has(value, &VOLATILE))
@@ -25,6 +25,10 @@ const REFUSED: [Refused; 13] = [
     }),
     ("jsonb that is built in an update: bind it, or build it in `from (select …)`", |sql| {
         assignments(sql).iter().any(|value| has(value, &["jsonb_build", "to_jsonb("]))
+    }),
+    // The coordinator itself ends.
+    ("an element of a parameter in an update: bind it by itself", |sql| {
+        assignments(sql).iter().any(|value| value.contains("[])["))
     }),
     (
         "an interval added to a column in an update: add it `at time zone 'UTC'`, or in `from (select …)`",
@@ -214,6 +218,7 @@ fn each_unsupported_construct_is_recognized() {
         "with behind as (select a from b) update keys k set revoked_at = clock_timestamp() from behind where user_id = $1",
         "update jobs set version = version + 1, ready_at = case when status = 'queued' then now() end where user_id = $1",
         "update conversations c set data = coalesce(c.data, '{}') || jsonb_build_object('a', k.a) from k",
+        "update users set forgotten_to = ($2::text[])[1] where user_id = $1",
         "update orders set next_at = greatest(next_at, $2) + interval '1 minute' where id = $1",
         "with due as (select a from b) update jobs j set a = 1 from due returning j.a, statement_timestamp() as now",
         "with ended as (update turns set a = $1 where b > clock_timestamp() - $2 * interval '1 second' returning c) update messages set a = 1",
