@@ -49,7 +49,7 @@ async fn search_follows_the_names_of_speakers() {
     assert_eq!(ids(&bench, "q=quentin").await, Vec::<String>::new());
 }
 
-/// Conversations are indexed in the order of their users: those of a user who renamed somebody came before all new ones of others.
+/// Conversations are indexed in the order of their users: those of a user who renamed a person came before all new ones of others.
 #[tokio::test]
 async fn rename_of_a_user_with_many_conversations_delays_no_other_users_search() {
     let bench = Bench::new().await;

@@ -1,4 +1,4 @@
--- Marks the next conversations of a user that show somebody's name, to be indexed again. Answers the last one that was looked at; null:
+-- Marks the next conversations of a user that show a person's name, to be indexed again. Answers the last one that was looked at; null:
 -- none is left. One that is being indexed is waited for: the name before may have been read for it.
 -- $1 user, $2 behind this one, $3 how many
 with next as (

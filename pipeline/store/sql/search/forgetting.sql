@@ -1,5 +1,5 @@
--- Locks a user some of whose words have to be forgotten. A user whom another process has locked is skipped; and one of whom many
--- conversations wait to be indexed has no more of them added, because other users' new ones would wait behind all of these.
+-- Locks a user some of whose words have to be forgotten. A user whom another process has locked is skipped. A user with 100
+-- conversations that wait to be indexed gets no more of them: other users' new ones would wait behind all of these.
 -- $1 how many of the first are passed over
 select user_id, memories_forgotten_to, items_forgotten_to, conversations_forgotten_to
 from users u
