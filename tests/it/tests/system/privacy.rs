@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::net::TcpListener;
 
 use crate::binary;
-use crate::client::page;
+use crate::client::{http, page};
 use crate::collector::{Collector, Span};
 use crate::process::Process;
 use crate::receiver::Receiver;
@@ -172,7 +172,7 @@ async fn logs_of_the_embedded_engine_contain_no_user_content() {
 
 /// Requests that are refused, with canaries wherever a request has room for them.
 async fn send_unauthorized_requests(api: &str) {
-    let http = reqwest::Client::builder().no_proxy().build().expect("a client can be made");
+    let http = http();
     let body = json!({ "text": 7, SAID: SAID, "started_at": SAID });
     for key in [WRONG_KEY, SERVICE_KEY] {
         for path in ["/v1/dev/user/conversations", "/v1/conversations/none/finalize"] {
@@ -190,11 +190,10 @@ async fn send_unauthorized_requests(api: &str) {
 
 /// A search by MCP, whose SDK has logs of its own.
 async fn search_over_mcp(api: &str, key: &str) {
-    let http = reqwest::Client::builder().no_proxy().build().expect("a client can be made");
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": { "name": "search", "arguments": { "query": SAID } } });
     let answered =
-        http.post(format!("{api}/mcp")).bearer_auth(key).json(&call).send().await.expect("it answers");
+        http().post(format!("{api}/mcp")).bearer_auth(key).json(&call).send().await.expect("it answers");
     let words: Value = answered.json().await.expect("it answers in JSON");
     assert!(words["result"]["structuredContent"]["results"].is_array(), "{words}");
 }

@@ -6,7 +6,8 @@ use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 use task_queue::{Claims, Emulator, INVOKER, Options, QUEUE};
 
-use crate::process::{PATIENCE, STEADY, until};
+use crate::client::http;
+use crate::process::{STEADY, until};
 
 /// Where jobs are delivered.
 const PATH: &str = "/v1/conversation-finalization-jobs/run";
@@ -98,8 +99,7 @@ pub(crate) async fn deliver(
 
 /// The same, whatever comes of it.
 pub(crate) async fn send(base: &str, token: Option<&str>, body: String) -> Result<Response, reqwest::Error> {
-    let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build()?;
-    let mut request = http.post(format!("{base}{PATH}")).header("content-type", "application/json");
+    let mut request = http().post(format!("{base}{PATH}")).header("content-type", "application/json");
     if let Some(token) = token {
         request = request.bearer_auth(token);
     }
