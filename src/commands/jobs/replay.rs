@@ -104,9 +104,9 @@ pub(super) async fn many(shards: &[Operations], replay: &Replay, as_json: bool) 
             note!("{}{}", label(shard), several(preview.jobs, "dead letter", "dead letters"));
         }
     }
-    if let Some((shard, _)) = found().next() {
-        // Every process works for all shards.
-        replays::preflight::warn(shard).await?;
+    let of: Vec<&Operations> = found().map(|(shard, _)| shard).collect();
+    if !of.is_empty() {
+        replays::preflight::warn(&of).await?;
         let question = format!("Replay {}?", several(preview.jobs, "job", "jobs"));
         if !is_document && replay.consent.given(&question)? {
             let parts = found().map(|(shard, (filter, _))| (shard, filter.clone())).collect();
