@@ -14,11 +14,11 @@ mod why;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use job::{Job, JobId, Refusal};
+use job::{Command, Job, JobId, Policy, Refusal, Why};
 use ledger::Answer;
 use operations::{IdKind, JobPage, Operations, OrderOfMany};
 
-use super::{ids, table::CommonArgs};
+use super::{ids, stdout::plain, table::CommonArgs};
 use crate::exit::Exit;
 
 /// Look at finalization jobs and repair them.
@@ -122,6 +122,25 @@ async fn granted(operations: &Operations, id: &str, answer: Answer) -> anyhow::R
         Answer::Refused(refusal) => Err(Exit::Refused(refused(operations, id, refusal).await).into()),
         Answer::Missing => Err(no_job(id)),
     }
+}
+
+/// Refuses what the command would be refused, as it would be.
+async fn foreseen(operations: &Operations, page: &JobPage, command: Command) -> anyhow::Result<()> {
+    let job = &page.view.job;
+    match job::decide(job, command, page.at, &Policy::default()) {
+        Ok(_) => Ok(()),
+        Err(refusal) => Err(Exit::Refused(refused(operations, job.id.as_str(), refusal).await).into()),
+    }
+}
+
+/// The pause of its queue that keeps a job waiting although an order was done. That it cannot be read changes nothing of that.
+async fn pause_of(operations: &Operations, id: &str) -> Option<Why> {
+    page(operations, id).await.ok().map(|page| page.why).filter(|why| matches!(why, Why::Paused { .. }))
+}
+
+/// That pause, on a line of its own.
+fn but(paused: Option<&Why>) -> String {
+    paused.map_or(String::new(), |why| format!("\n{}", plain(why)))
 }
 
 fn no_job(id: &str) -> anyhow::Error {

@@ -82,7 +82,7 @@ pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
         Verb::Watch { id } => {
             let (operations, view) = find(common, &id).await?;
             if view.status == "running" {
-                preflight::warn(&operations).await?;
+                preflight::warn(&[&operations]).await?;
             }
             let watched = follow(&operations, &view.operation_id).await?;
             print_all(watched.view.as_slice(), as_json)?;
@@ -91,7 +91,7 @@ pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
         Verb::Pause(change) => drop(apply(common, &change, ReplayChange::Pause).await?),
         Verb::Resume(change) => {
             let operations = apply(common, &change, ReplayChange::Resume).await?;
-            preflight::warn(&operations).await?;
+            preflight::warn(&[&operations]).await?;
         }
         Verb::Cancel(change) => drop(apply(common, &change, ReplayChange::Cancel).await?),
     }

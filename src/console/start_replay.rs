@@ -47,9 +47,10 @@ pub(super) async fn ask(visitor: Visitor, console: Console, Query(form): Query<F
     };
     let (letters, users) =
         (several(preview.jobs, "dead letter", "dead letters"), several(preview.users, "user", "users"));
-    // Every process works for all shards.
-    let missing = match looks.of.first() {
-        Some((shard, _)) => shard.db().in_time(preflight::missing(shard)).await?,
+    let found: Vec<&Operations> =
+        looks.of.iter().filter(|(_, look)| look.jobs > 0).map(|(shard, _)| shard).collect();
+    let missing = match found.first() {
+        Some(first) => first.db().in_time(preflight::missing(&found)).await?,
         None => Vec::new(),
     };
     let without = reached.without(&looks.away);

@@ -1,16 +1,18 @@
 //! `listen jobs run-now`, `cancel` and `dismiss`: what operators order of jobs, by name or by a filter.
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     process::ExitCode,
 };
 
 use clap::Args;
-use job::{JobId, Policy, Why};
+use job::{JobId, Why};
 use operations::{JobFilter, Operations, OrderOfMany};
 use records::UserId;
+use serde_json::{Value, json};
 
 use super::{
+    but,
     filter::{OF_MANY, Which},
     given::{Results, answer, by_filter, command, each_named, field, jobs_of, question, verbs},
     granted, several,
@@ -22,9 +24,9 @@ use crate::{
         over_shards::{each, label},
         stderr::note,
         stdout::{plain, reply, say},
-        table::CommonArgs,
+        table::{CommonArgs, print_json},
     },
-    exit::Exit,
+    exit::{Exit, PARTLY},
 };
 
 /// So often live jobs are looked for at most: where new ones come all the time, the order is for those that were found.
@@ -136,14 +138,14 @@ async fn of_filter(
     }
     let code = answer(order, count.unsigned_abs(), all, as_json)?;
     if matches!(order, OrderOfMany::RunNow) {
-        note_pauses(shards).await;
+        note_pauses(shards.iter()).await;
     }
     looks.complete()?;
     Ok(code)
 }
 
 /// Names paused queues, which keep what was ordered waiting. The order is done: that a shard does not tell changes nothing.
-async fn note_pauses(shards: &[Operations]) {
+async fn note_pauses(shards: impl Iterator<Item = &Operations>) {
     let mut paused = BTreeSet::new();
     for shard in shards {
         paused.extend(shard.pauses().await.unwrap_or_default().into_iter().map(|pause| pause.queue));
@@ -206,10 +208,7 @@ async fn named(
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
     if consent.dry_run {
-        for (operations, id) in jobs {
-            foresee(operations, order, id, as_json).await?;
-        }
-        return Ok(ExitCode::SUCCESS);
+        return foresee_each(jobs, order, as_json).await;
     }
     // To end a wait, or what has ended, harms nothing; to end a job is asked for.
     let question = question(order, &several(jobs.len() as i64, "job", "jobs"));
@@ -217,32 +216,61 @@ async fn named(
         return Ok(ExitCode::SUCCESS);
     }
     let [(operations, id)] = jobs else {
-        return answer(order, jobs.len() as u64, each_named(order, jobs, cause).await, as_json);
+        let code = answer(order, jobs.len() as u64, each_named(order, jobs, cause).await, as_json)?;
+        if matches!(order, OrderOfMany::RunNow) {
+            let shards: HashMap<u16, &Operations> =
+                jobs.iter().map(|(shard, _)| (shard.db().shard().number, shard)).collect();
+            note_pauses(shards.into_values()).await;
+        }
+        return Ok(code);
     };
     let answer =
         operations.operate(&JobId::from_text(id.as_str()), order.operation(), &cause.action()).await?;
     let job = granted(operations, id, answer).await?;
     let (_, done) = verbs(order);
-    // A paused queue keeps it waiting all the same. The order is done: that this cannot be read changes nothing.
-    let page = match order {
-        OrderOfMany::RunNow => super::page(operations, id).await.ok(),
+    let paused = match order {
+        OrderOfMany::RunNow => super::pause_of(operations, id).await,
         OrderOfMany::Cancel | OrderOfMany::Dismiss => None,
     };
-    let paused = page.map(|page| page.why).filter(|why| matches!(why, Why::Paused { .. }));
-    let but = paused.as_ref().map_or(String::new(), |why| format!("\n{}", plain(why)));
     reply!(as_json, { "job_id": id, "done": done, "status": job.state.status(),
-            "dispatch_generation": job.generation.0, "guard": paused.as_ref().map(Why::guard) }, "{done}: {id}{but}")?;
+            "dispatch_generation": job.generation.0, "guard": paused.as_ref().map(Why::guard) },
+        "{done}: {id}{}", but(paused.as_ref()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the order would come to: it is refused here as it would be there.
-async fn foresee(operations: &Operations, order: OrderOfMany, id: &str, as_json: bool) -> anyhow::Result<()> {
-    let page = super::page(operations, id).await?;
-    if let Err(refusal) = job::decide(&page.view.job, command(order), page.at, &Policy::default()) {
-        return Err(Exit::Refused(super::refused(operations, id, refusal).await).into());
+/// What the order would come to: it is refused here as it would be there. Of several jobs, one that refuses hides no other.
+async fn foresee_each(jobs: &Named, order: OrderOfMany, as_json: bool) -> anyhow::Result<ExitCode> {
+    let (verb, done) = verbs(order);
+    if let [(operations, id)] = jobs {
+        let why = foresee(operations, order, id).await?;
+        reply!(as_json, { "job_id": id, "guard": why.guard() }, "would {verb} {id}: {}", plain(&why))?;
+        return Ok(ExitCode::SUCCESS);
     }
-    reply!(as_json, { "job_id": id, "guard": page.why.guard() },
-        "would {} {id}: {}", verbs(order).0, plain(&page.why))
+    let mut foreseen = Vec::new();
+    for (operations, id) in jobs {
+        match foresee(operations, order, id).await {
+            Ok(why) => foreseen.push((id, why)),
+            Err(error) => match error.downcast_ref() {
+                Some(Exit::Refused(words) | Exit::NotFound(words)) => note!("{words}"),
+                _ => return Err(error),
+            },
+        }
+    }
+    let refused = jobs.len() - foreseen.len();
+    let of_job = |(id, why): &(&String, Why)| json!({ "job_id": id, "guard": why.guard() });
+    match as_json {
+        true => print_json(&json!({ "found": jobs.len(), field(done): 0, "refused": refused,
+            "jobs": foreseen.iter().map(of_job).collect::<Value>() })),
+        false => foreseen.iter().try_for_each(|(id, why)| say!("would {verb} {id}: {}", plain(why))),
+    }?;
+    Ok(if refused == 0 { ExitCode::SUCCESS } else { ExitCode::from(PARTLY) })
+}
+
+/// Why a job waits that the order would be granted for.
+async fn foresee(operations: &Operations, order: OrderOfMany, id: &str) -> anyhow::Result<Why> {
+    let page = super::page(operations, id).await?;
+    super::foreseen(operations, &page, command(order)).await?;
+    Ok(page.why)
 }
 
 #[cfg(test)]

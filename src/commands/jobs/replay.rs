@@ -4,11 +4,12 @@ use ledger::Operation;
 use std::process::ExitCode;
 
 use clap::Args;
-use job::{JobId, State};
+use job::{Command, JobId, State, Why};
 use operations::{JobFilter, Operations, ReplayOrder, ReplayPreview, ReplayView};
 use serde_json::json;
 
 use super::{
+    but,
     filter::{OF_MANY, Which},
     granted, several,
 };
@@ -65,6 +66,13 @@ pub(super) async fn one(
     let id = &super::whole(operations, typed).await?;
     if replay.consent.dry_run {
         let page = super::page(operations, id).await?;
+        let around = &page.around;
+        let command = Command::Replay {
+            superseded: around.superseded,
+            conversation_gone: around.conversation_gone,
+            requires_keys: around.user_requires_keys,
+        };
+        super::foreseen(operations, &page, command).await?;
         let kept = if replay.from_scratch { 0 } else { page.view.checkpoints.len() };
         reply!(as_json, { "job_id": id, "guard": page.why.guard(), "recorded_stages": kept },
             "{}\nrecorded stages that would be kept: {kept}", plain(&page.why))?;
@@ -74,9 +82,11 @@ pub(super) async fn one(
     let operation = Operation::Replay { from_scratch: replay.from_scratch };
     let job = granted(operations, id, operations.operate(&job, operation, &action).await?).await?;
     let parked = matches!(job.state, State::BlockedByok);
+    let paused = super::pause_of(operations, id).await;
     reply!(as_json, { "job_id": id, "done": "replayed", "status": job.state.status(),
-            "dispatch_generation": job.generation.0 }, "replayed {id}, generation {}{}", job.generation,
-        if parked { ", parked until its user brings keys" } else { "" })?;
+            "dispatch_generation": job.generation.0, "guard": paused.as_ref().map(Why::guard) },
+        "replayed {id}, generation {}{}{}", job.generation,
+        if parked { ", parked until its user brings keys" } else { "" }, but(paused.as_ref()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -104,9 +114,9 @@ pub(super) async fn many(shards: &[Operations], replay: &Replay, as_json: bool) 
             note!("{}{}", label(shard), several(preview.jobs, "dead letter", "dead letters"));
         }
     }
-    if let Some((shard, _)) = found().next() {
-        // Every process works for all shards.
-        replays::preflight::warn(shard).await?;
+    let of: Vec<&Operations> = found().map(|(shard, _)| shard).collect();
+    if !of.is_empty() {
+        replays::preflight::warn(&of).await?;
         let question = format!("Replay {}?", several(preview.jobs, "job", "jobs"));
         if !is_document && replay.consent.given(&question)? {
             let parts = found().map(|(shard, (filter, _))| (shard, filter.clone())).collect();

@@ -1,29 +1,40 @@
 //! Whether a process lives that works bulk replays off: without one, an operation looks merely slow.
 
+use std::collections::BTreeMap;
+
+use db::Shard;
 use operations::{Operations, Pause, Workers};
 
 use crate::commands::stderr::note;
 use crate::{
     commands::{living::living, outage, stdout::plain},
+    over_shards::numbers,
     terminal::{PLAIN, YELLOW},
 };
 
-/// Says on stderr what keeps replayed jobs from running, and what to do about it; nothing where nothing does. A gap of
-/// the database, which has answered before, is with_retries.
-pub(crate) async fn warn(operations: &Operations) -> anyhow::Result<()> {
-    for words in outage::with_retries(async || missing(operations).await).await? {
+/// Says on stderr what keeps jobs that are replayed in these shards from running, and what to do about it; nothing where
+/// nothing does. A gap of the database, which has answered before, is with_retries.
+pub(crate) async fn warn(shards: &[&Operations]) -> anyhow::Result<()> {
+    for words in outage::with_retries(async || missing(shards).await).await? {
         note!("{YELLOW}warning:{PLAIN} {}", plain(&words));
     }
     Ok(())
 }
 
-/// What keeps replayed jobs from running now, each with what to do about it.
-pub(crate) async fn missing(operations: &Operations) -> Result<Vec<String>, db::Error> {
-    Ok(obstacles(&operations.workers().await?, &operations.pauses().await?))
+/// What keeps them from running now, each with what to do about it.
+pub(crate) async fn missing(shards: &[&Operations]) -> Result<Vec<String>, db::Error> {
+    // Every process works for all shards; a queue may be paused in some of them.
+    let Some(first) = shards.first() else { return Ok(Vec::new()) };
+    let (workers, mut pauses) = (first.workers().await?, Vec::new());
+    for shard in shards {
+        let found = shard.pauses().await?.into_iter();
+        pauses.extend(found.map(|pause| (shard.db().shard(), pause)));
+    }
+    Ok(obstacles(&workers, &pauses))
 }
 
 /// What keeps them, in the order in which a job meets it.
-fn obstacles(workers: &Workers, pauses: &[Pause]) -> Vec<String> {
+fn obstacles(workers: &Workers, pauses: &[(Shard, Pause)]) -> Vec<String> {
     let living = || living(workers).map(|view| &view.process);
     let mut words = Vec::new();
     if !living().any(|process| process.roles.iter().any(|role| role == "reconciler")) {
@@ -38,11 +49,18 @@ fn obstacles(workers: &Workers, pauses: &[Pause]) -> Vec<String> {
             "what is replayed waits: no living process takes jobs; start one with the role worker".to_owned(),
         );
     }
-    words.extend(pauses.iter().filter(|pause| pause.queue == QUEUE).map(|pause| {
+    let mut paused: BTreeMap<&str, Vec<Shard>> = BTreeMap::new();
+    for (shard, pause) in pauses.iter().filter(|(_, pause)| pause.queue == QUEUE) {
+        paused.entry(&pause.operator).or_default().push(*shard);
+    }
+    words.extend(paused.into_iter().map(|(operator, shards)| {
+        let of = match shards.iter().all(|shard| shard.is_only()) {
+            true => String::new(),
+            false => format!(" in shard {}", numbers(shards.iter().map(|shard| shard.number))),
+        };
         format!(
-            "what is replayed waits: the queue {QUEUE} is paused by {}; `listen jobs resume {QUEUE} --reason …` \
-             opens it",
-            pause.operator
+            "what is replayed waits: the queue {QUEUE} is paused by {operator}{of}; \
+             `listen jobs resume {QUEUE} --reason …` opens it"
         )
     }));
     words
@@ -108,8 +126,15 @@ mod tests {
             paused_at: Timestamp::from_timestamp(1_700_000_000, 0).unwrap(),
         };
         let workers = Workers { processes: vec![living(&["worker", "reconciler"], 4)], strays: Vec::new() };
-        let words = obstacles(&workers, &[pause("creation"), pause("finalization")]);
-        assert_eq!(words.len(), 1, "{words:?}");
-        assert!(words[0].contains("by olga; `listen jobs resume finalization"), "{words:?}");
+        let words = |of: &[(u16, u16, &str)]| {
+            let of = of.iter().map(|(number, of, queue)| (Shard { number: *number, of: *of }, pause(queue)));
+            obstacles(&workers, &of.collect::<Vec<_>>())
+        };
+        let only = words(&[(0, 1, "creation"), (0, 1, "finalization")]);
+        assert_eq!(only.len(), 1, "{only:?}");
+        assert!(only[0].contains("by olga; `listen jobs resume finalization"), "{only:?}");
+        let some = words(&[(1, 4, "finalization"), (2, 4, "creation"), (3, 4, "finalization")]);
+        assert_eq!(some.len(), 1, "{some:?}");
+        assert!(some[0].contains("by olga in shard 1, 3; `listen jobs resume"), "{some:?}");
     }
 }

@@ -264,8 +264,10 @@ async fn discard_dry_run_has_the_same_exit_code_and_changes_nothing() {
 #[tokio::test]
 async fn replay_dry_run_shows_the_result_and_changes_nothing() {
     let (world, job) = one_completed().await;
-    world.run(DIES).await;
     let words = ["jobs", "replay", &job, "--reason", "to look", "--dry-run"];
+    let (code, told, said) = ends(&world.url, &words);
+    assert_eq!((code, told.as_str()), (Some(4), ""), "refused, as the replay itself would be: {said}");
+    world.run(DIES).await;
 
     let (code, told, said) = ends(&world.url, &words);
 

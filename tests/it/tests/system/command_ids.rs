@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::binary::{self, command, printed};
 use crate::command_errors::DIES;
@@ -331,7 +331,7 @@ async fn export_of_many_pictures_takes_little_memory() {
 }
 
 #[tokio::test]
-async fn run_now_in_a_paused_queue_names_the_pause() {
+async fn run_now_and_replay_in_a_paused_queue_name_the_pause() {
     let world = World::new().await;
     let api = Process::serve(&world.url, &[("LISTEN_ROLES", "api")]).await;
     world.client(&api).admit(GARDEN).await;
@@ -346,7 +346,38 @@ async fn run_now_in_a_paused_queue_names_the_pause() {
     );
     world.run("update finalization_jobs set ready_at = now() + interval '1 hour'").await;
     let all = ["jobs", "run-now", "--all", "--yes", "--reason", "in a hurry"];
-    let (code, _, noted) = binary::ends(&world.url, &all);
-    assert_eq!(code, Some(0), "{noted}");
-    assert!(noted.contains("finalization is paused, and its jobs wait"), "{noted}");
+    for words in [&all[..], &["jobs", "run-now", &job, "fj_none", "--reason", "in a hurry"]] {
+        let (code, _, noted) = binary::ends(&world.url, words);
+        assert!(matches!(code, Some(0 | 5)), "{noted}");
+        assert!(noted.contains("finalization is paused, and its jobs wait"), "{noted}");
+    }
+    // A dead letter that is replayed waits for it as well.
+    printed(&world.url, &["jobs", "cancel", &job, "--yes", "--reason", "a mistake"]);
+    let told = printed(&world.url, &["jobs", "replay", &job, "--reason", "another mistake"]);
+    assert!(told.starts_with("replayed ") && told.contains("has been paused by olga"), "{told}");
+}
+
+/// A dry run of several jobs wrote a JSON document for each, and ended at the first that refuses.
+#[tokio::test]
+async fn dry_run_of_several_jobs_is_one_document_and_tells_of_all() {
+    let world = World::new().await;
+    let api = Process::serve(&world.url, &[("LISTEN_ROLES", "api")]).await;
+    for _ in 0..3 {
+        world.client(&api).admit(GARDEN).await;
+    }
+    let jobs = binary::jobs(&world.url);
+    let ids: Vec<&str> = jobs.iter().map(|job| job["job_id"].as_str().expect("a job has an id")).collect();
+    printed(&world.url, &["jobs", "cancel", ids[0], "--yes", "--reason", "a mistake"]);
+    let words = [&["jobs", "cancel", "--dry-run", "--reason", "a mistake"][..], &ids].concat();
+
+    let (code, told, noted) = binary::ends(&world.url, &[&words[..], &["--json"]].concat());
+
+    let foreseen: Value = serde_json::from_str(&told).unwrap_or_else(|_| panic!("one document: {told}"));
+    assert_eq!((code, &foreseen["found"], &foreseen["refused"]), (Some(5), &json!(3), &json!(1)));
+    assert_eq!((&foreseen["cancelled"], foreseen["jobs"].as_array().map(Vec::len)), (&json!(0), Some(2)));
+    assert!(noted.starts_with(&format!("{} (it is dead_letter): it has ended", ids[0])), "{noted}");
+    let (code, told, _) = binary::ends(&world.url, &words);
+    let would: Vec<bool> = ids.iter().map(|id| told.contains(&format!("would cancel {id}: "))).collect();
+    assert_eq!((code, would), (Some(5), vec![false, true, true]), "{told}");
+    assert_eq!(world.count("select count(*) from finalization_jobs where status = 'queued'").await, 2);
 }

@@ -250,3 +250,19 @@ async fn doctor_examines_a_server_by_a_shard_that_is_migrated() {
     assert_eq!(of_server.iter().filter(|name| **name == "sessions").count(), 1, "{of_server:?}");
     assert_eq!(of_server.iter().filter(|name| **name == "clock").count(), 1, "{of_server:?}");
 }
+
+/// The queue was looked at in the first shard alone: what was replayed in the other one waited, and nothing told why.
+#[tokio::test]
+async fn bulk_replay_names_the_shard_in_which_the_queue_is_paused() {
+    let shards = Shards::with_jobs().await;
+    shards.die().await;
+    shards.printed(&[&["jobs", "resume", "--shard", "0"][..], &CAUSE].concat());
+
+    let (code, _, complaint) = shards.ends(&[&["jobs", "replay", "--all", "--dry-run"][..], &CAUSE].concat());
+
+    assert_eq!(code, Some(0), "{complaint}");
+    assert!(complaint.contains("is paused by ann in shard 1; `listen jobs resume"), "{complaint}");
+    let first = [&["jobs", "replay", "--all", "--shard", "0", "--dry-run"][..], &CAUSE].concat();
+    let (_, _, complaint) = shards.ends(&first);
+    assert!(!complaint.contains("paused"), "{complaint}");
+}
