@@ -131,7 +131,7 @@ pub(crate) async fn page(url: &str) -> (StatusCode, String) {
     (answer.status(), answer.text().await.expect("the page is text"))
 }
 
-/// A client for plain HTTP: it does not read the system's certificates, which takes a build for tests 30 ms each time.
+/// A client for plain HTTP: it does not read the system's certificates, which is slow in a build for tests.
 pub(crate) fn http() -> reqwest::Client {
     // Another test of this process may have been first: the library is the same.
     let _installed = rustls::crypto::ring::default_provider().install_default();

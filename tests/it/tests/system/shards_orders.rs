@@ -251,7 +251,7 @@ async fn doctor_examines_a_server_by_a_shard_that_is_migrated() {
     assert_eq!(of_server.iter().filter(|name| **name == "clock").count(), 1, "{of_server:?}");
 }
 
-/// The queue was looked at in the first shard alone: what was replayed in the other one waited, and nothing told why.
+/// Only the first shard was asked for paused queues: jobs replayed in the other one waited, and no message said why.
 #[tokio::test]
 async fn bulk_replay_names_the_shard_in_which_the_queue_is_paused() {
     let shards = Shards::with_jobs().await;
