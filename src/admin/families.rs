@@ -122,6 +122,11 @@ impl Scrape {
             "Live jobs without an owner: always 0.",
             gauges.orphans as f64,
         )?;
+        self.gauge(
+            "listen_finalization_waiting_dead_letters",
+            "Dead letters that wait for an operator: what was cancelled or dismissed does not.",
+            gauges.waiting_dead_letters as f64,
+        )?;
         self.gauges("listen_processes", "Processes that live, by role.", "role", &gauges.processes)?;
         self.gauges("listen_finalization_jobs", "Jobs by status.", "status", &gauges.jobs)
     }

@@ -38,6 +38,8 @@ pub struct Gauges {
     /// Seconds since the oldest undelivered event happened, without those that wait for their endpoint to be enabled, and those
     /// of endpoints that fail while those of less than [`MANY_FAILING`] users do; 0 without one.
     pub oldest_pending_delivery_age: f64,
+    /// Dead letters that wait for an operator: neither cancelled, dismissed nor superseded, nor of a deleted conversation.
+    pub waiting_dead_letters: i64,
     /// Live jobs whose check is an hour overdue, counted to 1,000; queued jobs, which wait for a slot, are not counted. Must be 0 (the
     /// owner-with-deadline invariant).
     pub orphans: i64,
@@ -82,6 +84,7 @@ impl Gauges {
     /// The same of two shards: sums, and the older of two ages. Every process works for all shards.
     pub fn add(&mut self, other: &Self) {
         add_counts(&mut self.jobs, &other.jobs);
+        self.waiting_dead_letters += other.waiting_dead_letters;
         for (one, (_, other)) in self.processes.iter_mut().zip(&other.processes) {
             one.1 = one.1.max(*other);
         }

@@ -40,6 +40,8 @@ async fn cancelled_job_is_settled_and_left_out_of_bulk_replays() {
         .map(|letters| (letters.code.clone(), letters.waiting(), letters.settled))
         .collect();
     assert_eq!(waiting, [("invalid_job".to_owned(), 1, 0), ("cancelled_by_operator".to_owned(), 0, 1)]);
+    let told = world.operations().gauges().await.unwrap().waiting_dead_letters;
+    assert_eq!(told, 1, "what its operator ended alerts nobody");
     let replayed = world.operate(&cancelled, REPLAY).await.unwrap();
     assert_eq!((replayed.state.status(), replayed.settled_at), ("queued", None));
 }

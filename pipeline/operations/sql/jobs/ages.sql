@@ -1,5 +1,6 @@
--- How old the oldest of what waits is, in seconds, and how many jobs wait without an owner. What is from before the clock was set back
--- is no younger than zero. The condition of a partial index is said in the words of the index: without them the planner does not use it.
+-- How old the oldest of what waits is, in seconds, how many dead letters wait for an operator, and how many jobs wait without an owner.
+-- What is from before the clock was set back is no younger than zero. The condition of a partial index is said in the words of the index:
+-- without them the planner does not use it.
 select
     greatest(
         extract(
@@ -77,6 +78,11 @@ select
         ),
         0
     )::float8 as oldest_pending_delivery_age,
+    (
+        select coalesce(sum(jobs), 0)::bigint
+        from dead_letter_totals
+        where not settled
+    ) as waiting_dead_letters,
     (
         select count(*)
         from (
