@@ -138,6 +138,8 @@ impl ShardReadiness {
         sessions?;
         let (is_migrated, accepts_writes) = asked.map_err(|error| match error.trouble() {
             Some(Trouble::Pooler) => pooler::LOSES_STATEMENTS,
+            Some(Trouble::Credentials) => "the database does not let this user in",
+            Some(Trouble::NoDatabase) => "the server has no such database",
             _ => "the database does not answer",
         })?;
         if !is_migrated {

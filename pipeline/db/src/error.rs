@@ -209,13 +209,35 @@ fn behind_the_migrator(error: &sqlx::Error) -> &sqlx::Error {
     }
 }
 
-/// The SQLSTATE of a refusal, or the column that cannot be read, for logs: the message itself may hold users' data.
-fn details(source: &sqlx::Error) -> String {
-    if let sqlx::Error::ColumnDecode { index, .. } = source {
-        return format!(", column {index} holds what this version does not know");
+/// What is known of an error, for logs: the message of the database itself may hold users' data.
+pub(crate) fn reason(source: &sqlx::Error) -> Option<String> {
+    match source {
+        sqlx::Error::ColumnDecode { index, .. } => {
+            Some(format!("column {index} holds what this version does not know"))
+        }
+        sqlx::Error::Io(error) => Some(error.kind().to_string()),
+        sqlx::Error::Tls(_) => Some("its certificate is not accepted".to_owned()),
+        sqlx::Error::PoolTimedOut => Some("no session came free in time".to_owned()),
+        sqlx::Error::Database(refusal) => refusal.code().map(|code| refused(&code)),
+        _ => None,
     }
-    let code = source.as_database_error().and_then(DatabaseError::code);
-    code.map(|code| format!(", SQLSTATE {code}")).unwrap_or_default()
+}
+
+/// As it stands behind the place in our code.
+fn details(source: &sqlx::Error) -> String {
+    reason(source).map(|reason| format!(", {reason}")).unwrap_or_default()
+}
+
+/// The SQLSTATE of a refusal, with what it means where a session is refused.
+fn refused(code: &str) -> String {
+    let why = match (code, of_code(code)) {
+        (_, Some(Trouble::Connections)) => ": it has no connection left: raise max_connections, or end some",
+        (_, Some(Trouble::Credentials)) => ": it does not let this user in",
+        (_, Some(Trouble::NoDatabase)) => ": it has no such database",
+        ("57P03", _) => ": it is starting or stopping",
+        _ => "",
+    };
+    format!("SQLSTATE {code}{why}")
 }
 
 /// Whether a lock was waited for as long as it may be, or was waited for by one who held another that was waited for.
@@ -329,6 +351,19 @@ mod tests {
             assert_eq!(error.is_of_the_session(), matches!(away(), sqlx::Error::Io(_)), "{error:?}");
             let refused = Error::Refused { at: std::panic::Location::caller(), source: away() };
             assert!(refused.for_all().is_none(), "one's own fault");
+        }
+    }
+
+    #[test]
+    fn refused_session_says_why() {
+        for (code, words) in [
+            ("53300", "SQLSTATE 53300: it has no connection left: raise max_connections, or end some"),
+            ("28P01", "SQLSTATE 28P01: it does not let this user in"),
+            ("3D000", "SQLSTATE 3D000: it has no such database"),
+            ("57P03", "SQLSTATE 57P03: it is starting or stopping"),
+            ("XX000", "SQLSTATE XX000"),
+        ] {
+            assert_eq!(refused(code), words);
         }
     }
 

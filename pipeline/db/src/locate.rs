@@ -21,7 +21,7 @@ use tokio::{sync::Notify, time::timeout};
 use crate::{
     Db, Error, Shard,
     deadline::SuspectConnections,
-    error::{Trouble, of_code},
+    error::reason,
     query_scalar,
     shard::{Owner, at_owner, owner},
     sql,
@@ -222,7 +222,7 @@ impl Locator {
             Err(_) if before.get_host() == name && before.get_port() == port => before.clone(),
             Err(error) => {
                 tracing::warn!(
-                    %shard, node = format!("{name}:{port}"), why = reason(&error), server = host_and_port(&server),
+                    %shard, node = format!("{name}:{port}"), why = why(&error), server = host_and_port(&server),
                     "the node that holds the shard lets no session in: its sessions are opened at the server that was named, \
                      which is slower"
                 );
@@ -274,7 +274,7 @@ async fn writer(hosts: &Hosts) -> Result<PgConnectOptions, sqlx::Error> {
                 silent.push(format!("{} only reads", host_and_port(host)));
                 leave(session).await;
             }
-            Err(error) => silent.push(format!("{}: {}", host_and_port(host), reason(&error))),
+            Err(error) => silent.push(format!("{}: {}", host_and_port(host), why(&error))),
         }
     }
     let are_several = writers.len() > 1;
@@ -331,42 +331,6 @@ fn host_and_port(options: &PgConnectOptions) -> String {
     }
 }
 
-/// Why a server was not asked, without what it was asked with.
-fn reason(error: &sqlx::Error) -> String {
-    match error {
-        sqlx::Error::Io(error) => error.kind().to_string(),
-        sqlx::Error::Tls(_) => "its certificate is not accepted".to_owned(),
-        sqlx::Error::Database(refusal) => refused(&refusal.code().unwrap_or_default()),
-        _ => "no session".to_owned(),
-    }
-}
-
-/// What a refused session means, by its SQLSTATE.
-fn refused(code: &str) -> String {
-    let why = match (code, of_code(code)) {
-        (_, Some(Trouble::Connections)) => "it has no connection left: raise max_connections, or end some",
-        (_, Some(Trouble::Credentials)) => "it does not let this user in",
-        (_, Some(Trouble::NoDatabase)) => "it has no such database",
-        ("57P03", _) => "it is starting or stopping",
-        _ => "refused",
-    };
-    format!("{why} ({code})")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn refused_connection_names_its_reason() {
-        for (code, words) in [
-            ("53300", "it has no connection left: raise max_connections, or end some (53300)"),
-            ("28P01", "it does not let this user in (28P01)"),
-            ("3D000", "it has no such database (3D000)"),
-            ("57P03", "it is starting or stopping (57P03)"),
-            ("XX000", "refused (XX000)"),
-        ] {
-            assert_eq!(refused(code), words);
-        }
-    }
+fn why(error: &sqlx::Error) -> String {
+    reason(error).unwrap_or_else(|| "no session".to_owned())
 }

@@ -162,7 +162,10 @@ async fn full_database_server_error_says_what_to_do() {
     }
     let (code, told, said) = ends(&url, &["doctor", "--shards", "2"]);
     assert_eq!(code, Some(1), "{told}{said}");
-    assert!(told.contains("it has no connection left: raise max_connections, or end some (53300)"), "{told}");
+    assert!(
+        told.contains("SQLSTATE 53300: it has no connection left: raise max_connections, or end some"),
+        "{told}"
+    );
     database.run(&format!("drop role {role}")).await;
 }
 

@@ -88,6 +88,21 @@ async fn process_without_a_database_is_live_and_not_ready() {
     assert_eq!((ready, words.as_str()), (StatusCode::SERVICE_UNAVAILABLE, "the database does not answer\n"));
 }
 
+/// "It does not answer" would send its operator to the network.
+#[tokio::test]
+async fn readiness_says_that_the_database_refuses_the_login() {
+    let database = TestDatabase::new().await;
+    let gone = database.options().database("not_there").to_url_lossy().to_string();
+    let nobody = database.options().username("not_a_role").to_url_lossy().to_string();
+    for (url, why) in
+        [(gone, "the server has no such database\n"), (nobody, "the database does not let this user in\n")]
+    {
+        let process = Process::serve(&url, &[]).await;
+        let ready = page(&format!("{}/readyz", process.admin)).await;
+        assert_eq!(ready, (StatusCode::SERVICE_UNAVAILABLE, why.to_owned()));
+    }
+}
+
 /// One that only the gauges read: ListenCollectorDown comes, and its runbook begins with this command.
 #[tokio::test]
 async fn doctor_names_a_view_that_the_gauges_are_refused() {
